@@ -1,8 +1,9 @@
-"""Ranks of a real process group, one of which does something else: each kind of that.
+"""Ranks of a real process group, some of which do something else: each kind of that.
 
-    python -m tests.real.ranks --ranks 8
+    python -m tests.real.ranks --ranks 8 --torchrun
 
-runs all kinds with so many ranks and prints what `stepper ranks` says of each.
+records all kinds one by one with so many ranks, forked or as torchrun starts them, prints what
+`stepper ranks` says of each, and fails where that is not what was planted.
 """
 
 from __future__ import annotations
@@ -13,77 +14,25 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.conftest import clean_environment
+from stepper.analysis import rank_lines, ranks
+from stepper.recording.session_folder import read
+from tests.conftest import ROOT, clean_environment
 from tests.ready import stepper
 
-PROGRAM = """
-import os, signal, sys
-import torch, torch._dynamo
-import torch.distributed as dist
-
-kind, world = sys.argv[1], int(sys.argv[2])
-
-
-def work(rank):
-    store = os.path.abspath(f"store-{kind}")
-    dist.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=world)
-    odd = rank == 1
-    if kind == "environment" and odd:
-        os.environ["FAST"] = "1"
-
-    def helper(x):
-        return x.sin() + 1
-
-    @torch.compile(backend="eager")
-    def step(x, scale=2, odd=False):
-        y = helper(x) * scale
-        if odd:
-            y = y - 1  # only on one rank
-        if os.environ.get("FAST") == "1":
-            y = y.relu()
-        if kind == "break" and odd:
-            torch._dynamo.graph_break()
-        if kind == "traced":
-            dist.all_reduce(y)  # in the graph
-        return y + x
-
-    if kind == "cache" and odd:
-        step(torch.ones(7), 3)  # before all others
-    for number, size in enumerate((4, 4, 5)):
-        if kind == "skip" and odd and number == 2:
-            continue
-        if kind == "hang" and odd and number == 2:
-            signal.pause()
-        step(torch.ones(8 if kind == "shape" and odd else size), odd=odd and kind in ODD)
-        if kind == "collective" and odd and number == 1:
-            dist.broadcast(torch.ones(2), 0, async_op=True)  # the wrong one
-        else:
-            dist.all_reduce(torch.ones(2), async_op=kind == "collective")  # the usual one
-    if kind == "collective":
-        os._exit(0)
+PROGRAM = ROOT / "tests" / "real" / "planted.py"
+SAME = ("same", "traced")
+PLANTED = ("shape", "branch", "environment", "break", "cache", "skip")
+"""Kinds of divergence that end, and that ranks of one job can have each its own of."""
+KINDS = (*SAME, *PLANTED, "collective", "graph")
+"""All that end; in `hang`, one rank never begins a collective in which the others then wait."""
 
 
-ODD = ("branch", "break")
-children = []
-for rank in range(world):
-    child = os.fork()
-    if not child:
-        try:
-            work(rank)
-        finally:
-            os._exit(0)
-    children.append(child)
-for child in children:
-    os.waitpid(child, 0)
-"""
-KINDS = ("same", "traced", "shape", "branch", "environment", "break", "cache", "skip", "collective")
-"""Those that end; in `hang`, one rank never begins a collective in which the others then wait."""
-
-
-def record(folder: Path, kind: str, ranks: int) -> subprocess.Popen[str]:
-    """Record a kind into a session folder of its name."""
-    (folder / "program.py").write_text(PROGRAM)
-    command = stepper("record", "--children", "-o", kind, "program.py", kind, ranks)
+def record(folder: Path, ranks: int, *kinds: str, torchrun: bool = False) -> subprocess.Popen[str]:
+    """Record a job into the session folder `session`: rank 1 has the first kind, and so on."""
+    run = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", ranks)
+    command = stepper(
+        "record", "--children", "-o", "session", *(run if torchrun else ()), PROGRAM, ranks, *kinds
+    )
     environment = clean_environment() | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
     return subprocess.Popen(
         command, cwd=folder, env=environment, text=True,
@@ -91,27 +40,86 @@ def record(folder: Path, kind: str, ranks: int) -> subprocess.Popen[str]:
     )  # fmt: skip
 
 
-ROOT = Path(__file__).resolve().parents[2]
-
-
 def line(part: str) -> int:
     """Number of a line of the program."""
-    (found,) = [at for at, text in enumerate(PROGRAM.splitlines(), 1) if part in text]
+    lines = PROGRAM.read_text().splitlines()
+    (found,) = [at for at, text in enumerate(lines, 1) if part in text]
     return found
+
+
+def told(folder: Path, *, everything: bool = False) -> str:
+    """What `stepper ranks` says of a session folder."""
+    found = ranks.classes(ranks.compared(read(str(folder)).processes))
+    lines = rank_lines.rank_lines(found, everything=everything)
+    return "\n".join(line.text for line in lines)
+
+
+def of_rank(text: str, rank: int) -> str:
+    """What is said of a rank that is a class of its own."""
+    (found,) = [part for part in text.split("\n\n") if f", rank {rank}: against rank 0 of" in part]
+    return found
+
+
+def missing(text: str, kind: str, rank: int) -> list[str]:
+    """What should be said of a rank in which a kind is planted, and is not."""
+    said = of_rank(text, rank)
+    return [each for each in _expected(kind, f"rank {rank}") if each not in said]
+
+
+def _expected(kind: str, rank: str) -> tuple[str, ...]:
+    if kind == "shape":
+        return (
+            "TENSOR_MATCH L['x']",
+            "size[0] 4",
+            "size[0] 8",
+            f"{rank}  l_x_ = input # L['x'] f32[8]",
+        )
+    if kind == "branch":
+        odd = f"line {line('if odd:')}: if odd:"
+        return (
+            f"rank 0  decides by L['odd'], which is False, {odd}",
+            f"{rank}  decides by L['odd'], which is True, {odd}",
+            f"step, line {line('y - 1')}: y = y - 1",
+        )
+    if kind == "environment":
+        at = line('os.environ.get("FAST")')
+        return (f"{rank}  decides by True, line {at}: if os.environ.get",)
+    if kind == "break":
+        return (f"{rank} breaks the graph at {PROGRAM}:{line('graph_break()')}",)
+    if kind == "cache":
+        at = line("before all others")
+        return (f"{rank}  was called at {PROGRAM}:{at}", "L['scale'] == 3")
+    if kind == "skip":
+        return (
+            "first divergence: only rank 0 compiles 0/1 work.<locals>.step",
+            "expected 4, actual 5",
+            f"{rank} compiled nothing there: whether it made the call",
+            "(--lookups records it)",
+        )
+    assert kind in KINDS
+    return ()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.real.ranks")
     parser.add_argument("--ranks", type=int, default=8)
-    ranks = parser.parse_args().ranks
-    with tempfile.TemporaryDirectory() as made:
-        for kind in KINDS:
-            recording = record(Path(made), kind, ranks)
+    parser.add_argument("--torchrun", action="store_true")
+    options = parser.parse_args()
+    wrong = []
+    for kind in KINDS:
+        print(f"== {kind}, {options.ranks} ranks", flush=True)
+        with tempfile.TemporaryDirectory() as made:
+            recording = record(Path(made), options.ranks, kind, torchrun=options.torchrun)
             said, _ = recording.communicate()
             if recording.returncode:
                 sys.exit(said)
-            print(f"== {kind}, {ranks} ranks", flush=True)
-            subprocess.run([sys.executable, "-m", "stepper", "ranks", kind], cwd=made, check=False)
+            text = told(Path(made) / "session")
+        print(text, flush=True)
+        absent = missing(text, kind, 1) if kind in PLANTED else []
+        if kind in SAME and f"all {options.ranks} recordings did the same" not in text:
+            absent.append("did the same")
+        wrong += [f"{kind} does not say: {each}" for each in absent]
+    sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":

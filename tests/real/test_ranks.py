@@ -17,48 +17,76 @@ import pytest
 from stepper.analysis.collectives import begun, groups
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import read
-from tests.real.ranks import line, record
+from tests.conftest import CORPUS, ROOT, clean_environment
+from tests.ready import python, stepper
+from tests.real.ranks import PLANTED, line, missing, record, told
 
 pytestmark = pytest.mark.slow
 
 RANKS = 8
+SKIPS = PLANTED.index("skip") + 1
+"""The rank that skips a step with its collective."""
 
 
-def told(folder: Path) -> tuple[int, str]:
-    done = subprocess.run(
+def done(folder: Path, ranks: int, *kinds: str, torchrun: bool = False) -> Path:
+    """The session of ranks in which these are planted, rank 1 having the first."""
+    recording = record(folder, ranks, *kinds, torchrun=torchrun)
+    said, _ = recording.communicate(timeout=600)
+    assert recording.returncode == 0, said
+    return folder / "session"
+
+
+def asked(folder: Path) -> tuple[int, str]:
+    said = subprocess.run(
         [sys.executable, "-m", "stepper", "ranks", folder],
         capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
-    assert not done.stderr
-    return done.returncode, done.stdout
+    assert not said.stderr
+    return said.returncode, said.stdout
 
 
 @pytest.fixture(scope="module")
-def skipped(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The session of eight ranks, one of which skips a step with its collective."""
-    folder = tmp_path_factory.mktemp("ranks")
-    recording = record(folder, "skip", RANKS)
-    said, _ = recording.communicate(timeout=600)
-    assert recording.returncode == 0, said
-    return folder / "skip"
+def session(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Eight ranks that torchrun has started, of which six do something else, each its own."""
+    return done(tmp_path_factory.mktemp("ranks"), RANKS, *PLANTED, torchrun=True)
 
 
-def test_a_step_that_one_of_eight_ranks_skips(skipped: Path) -> None:
-    code, text = told(skipped)
+def test_six_of_eight_ranks_under_torchrun_do_something_else(session: Path) -> None:
+    code, text = asked(session)
     assert code == 1
-    assert text.startswith(f"{RANKS} recordings in 2 classes that did the same")
-    assert "  1  ranks 0, 2-7: 2 compilations" in text
-    assert "  2  rank 1: 1 compilation" in text
-    assert "first divergence: only rank 0 compiles 0/1 work.<locals>.step" in text
-    _, _, collectives = text.partition("collective 3 of default_pg (8 ranks) is not the same\n")
+    assert text.startswith(f"{RANKS} recordings in 7 classes that did the same")
+    assert "  1  ranks 0, 7: 2 compilations" in text
+    for rank, kind in enumerate(PLANTED, 1):
+        assert not missing(text, kind, rank), text
+
+
+@pytest.mark.parametrize("kinds", [PLANTED[:3], PLANTED[3:]], ids=" ".join)
+def test_three_of_four_ranks_do_something_else(tmp_path: Path, kinds: tuple[str, ...]) -> None:
+    text = told(done(tmp_path, 4, *kinds))
+    assert text.startswith("4 recordings in 4 classes that did the same")
+    for rank, kind in enumerate(kinds, 1):
+        assert not missing(text, kind, rank), text
+
+
+@pytest.mark.parametrize("kind", PLANTED)
+def test_one_of_two_ranks_does_something_else(tmp_path: Path, kind: str) -> None:
+    text = told(done(tmp_path, 2, kind))
+    assert text.startswith("2 recordings in 2 classes that did the same")
+    assert not missing(text, kind, 1), text
+
+
+def test_a_collective_that_one_of_eight_ranks_skips(session: Path) -> None:
+    _, _, collectives = told(session).partition(
+        "collective 3 of default_pg (8 ranks) is not the same\n"
+    )
     usual, odd, *_ = collectives.splitlines()
-    assert usual.startswith("  ranks 0, 2-7: all_reduce f32[2] at ")
-    assert f"/program.py:{line('the usual one')} in work" in usual
-    assert odd == "  rank 1: has begun no such one"
+    assert usual.startswith("  ranks 0-5, 7: all_reduce f32[2] at ")
+    assert f"/planted.py:{line('the usual one')} in work" in usual
+    assert odd == f"  rank {SKIPS}: has begun no such one"
 
 
-def test_all_collectives_are_known_with_where_they_were_begun(skipped: Path) -> None:
-    usual = next(each for each in read(str(skipped)).processes if each.rank == 0)
+def test_all_collectives_are_known_with_where_they_were_begun(session: Path) -> None:
+    usual = next(each for each in read(str(session)).processes if each.rank == 0)
     with contextlib.closing(Recording.open(usual.recording)) as recording:
         found = list(begun(recording))
         (group,) = groups(recording)
@@ -73,32 +101,32 @@ def test_all_collectives_are_known_with_where_they_were_begun(skipped: Path) -> 
     assert usual.started < began[0] / 1e9
 
 
-def test_they_are_asked_as_a_view(skipped: Path) -> None:
+def test_they_are_asked_as_a_view(session: Path) -> None:
     sql = "SELECT rank, count(*), max(number) FROM collectives GROUP BY rank ORDER BY rank"
-    done = subprocess.run(
-        [sys.executable, "-m", "stepper", "query", skipped, sql, "--format", "csv"],
+    found = subprocess.run(
+        [sys.executable, "-m", "stepper", "query", session, sql, "--format", "csv"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    expected = [f"{rank},{2 if rank == 1 else 3},{2 if rank == 1 else 3}" for rank in range(RANKS)]
-    assert done.stdout.splitlines()[1:] == expected
+    expected = [f"{rank},{number},{number}" for rank, number in enumerate([3] * 6 + [2, 3])]
+    assert found.stdout.splitlines()[1:] == expected
 
 
-def test_recordings_of_other_machines_say_it_too(skipped: Path, tmp_path: Path) -> None:
-    for each in read(str(skipped)).processes:
-        if each.rank in (1, 2, 5):
+def test_recordings_of_other_machines_say_it_too(session: Path, tmp_path: Path) -> None:
+    for each in read(str(session)).processes:
+        if each.rank in (2, 5, SKIPS):
             shutil.copy(each.recording, tmp_path / f"host{each.rank}.stepper")
-    _, text = told(tmp_path)
+    text = told(tmp_path)
     assert "  ranks 2, 5: all_reduce f32[2] at" in text
-    assert "  rank 1: has begun no such one" in text
+    assert f"  rank {SKIPS}: has begun no such one" in text
 
 
 @contextlib.contextmanager
 def hanging(folder: Path, ranks: int) -> Iterator[Path]:
-    recording = record(folder, "hang", ranks)
+    recording = record(folder, ranks, "hang")
     try:
-        yield folder / "hang"
+        yield folder / "session"
     finally:
-        for each in read(str(folder / "hang")).processes:
+        for each in read(str(folder / "session")).processes:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(each.pid, signal.SIGKILL)
         recording.communicate()
@@ -107,7 +135,7 @@ def hanging(folder: Path, ranks: int) -> Iterator[Path]:
 def until_told(folder: Path, text: str) -> str:
     while True:
         with contextlib.suppress(AssertionError):
-            _, said = told(folder)
+            _, said = asked(folder)
             if text in said:
                 return said
         time.sleep(0.2)
@@ -122,7 +150,26 @@ def test_a_rank_for_which_the_others_wait_is_named_while_they_wait_and_afterward
     with hanging(tmp_path, 4) as session:
         waiting = until_told(session, stands)
         assert missing in waiting.splitlines()
-    code, text = told(session)
+    code, text = asked(session)
     assert code == 1
     assert stands in text
     assert missing in text.splitlines()
+
+
+def test_ranks_compute_begin_and_compile_the_same_when_they_are_watched(tmp_path: Path) -> None:
+    program = CORPUS / "gloo_ranks.py"
+    environment = clean_environment() | {"PYTHONPATH": str(ROOT)}
+
+    def printed(*command: str) -> str:
+        return subprocess.run(
+            command, cwd=tmp_path, env=environment, check=True, timeout=600,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
+        ).stdout  # fmt: skip
+
+    alone = printed(*python(program))
+    assert printed(*stepper("record", "--children", "-o", "session", program)) == alone
+    recorded = read(str(tmp_path / "session")).recorded
+    assert [each.how for each in recorded] == ["first", "fork"]
+    for each in recorded:
+        with contextlib.closing(Recording.open(each.recording)) as recording:
+            assert {one.collective.name for one in begun(recording)} >= {"all_reduce", "broadcast"}
