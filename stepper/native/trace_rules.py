@@ -19,6 +19,8 @@ _INLINED = (
     os.path.join(TORCH, "nn", "modules") + os.sep,
     os.path.join(TORCH, "nn", "init.py"),
     os.path.join(TORCH, "nn", "functional.py"),
+    os.path.join(TORCH, "nn", "parameter.py"),
+    os.path.join(TORCH, "nn", "_reduction.py"),
     os.path.join(TORCH, "nn", "utils", "parametrize.py"),
     os.path.join(TORCH, "nn", "utils", "parametrizations.py"),
     os.path.join(TORCH, "backends", "mha") + os.sep,
@@ -26,6 +28,7 @@ _INLINED = (
     OPTIMIZERS,
     os.path.join(TORCH, "utils", "_foreach_utils.py"),
     os.path.join(TORCH, "utils", "_contextlib.py"),
+    os.path.join(TORCH, "utils", "_pytree.py"),
     os.path.join(TORCH, "autograd", "grad_mode.py"),
 )
 """What of torch is interpreted like the program."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Sized
 from typing import Any, TypeVar, cast, overload
 
 import torch
@@ -70,6 +71,8 @@ class OptimizedModule(torch.nn.Module):
     def __init__(self, mod: torch.nn.Module, context: TorchDynamoContext) -> None:
         super().__init__()
         self._orig_mod = mod
+        del self.__dict__["training"]  # it is the module's, whoever sets it
+        self.__dict__["_context"] = context
         code = getattr(mod.forward, "__code__", None)
         of_torch = code is not None and is_library(code.co_filename)
         self.__dict__["_call"] = context._wrap(wrap_inline(mod) if of_torch else mod)
@@ -84,6 +87,22 @@ class OptimizedModule(torch.nn.Module):
         if name == "_orig_mod":
             return self._modules["_orig_mod"]
         return getattr(self._modules["_orig_mod"], name)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> OptimizedModule:
+        """A copy that calls the copied module: `_call` knows the one it was made for."""
+        made = memo[id(self)] = OptimizedModule(
+            copy.deepcopy(self._orig_mod, memo), self.__dict__["_context"]
+        )
+        return made
+
+    def __len__(self) -> int:
+        return len(cast(Sized, self._orig_mod))
+
+    def __bool__(self) -> bool:
+        return bool(self._orig_mod)
+
+    def __dir__(self) -> list[str]:
+        return sorted({*object.__dir__(self), *dir(self._orig_mod)})
 
     def __setattr__(self, name: str, value: Any) -> None:
         if name == "_orig_mod" or "_orig_mod" not in self.__dict__.get("_modules", {}):

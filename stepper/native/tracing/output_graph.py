@@ -417,6 +417,8 @@ class OutputGraph:
         if isinstance(value, torch.Tensor):
             if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
                 raise unimplemented(f"an operator that returns a {type(value).__name__}")
+            if value.requires_grad and value.is_leaf:  # AOTAutograd would lose that
+                raise unimplemented("a tensor that is made to require gradients")
             return TensorVariable(proxy, guards=guards)
         if isinstance(value, SYMBOLS):
             return SymNodeVariable(proxy, guards=guards)

@@ -279,7 +279,7 @@ class VariableBuilder:
             raise unimplemented("a partial of these arguments")
         guards |= VariableTracker.propagate(func, args, keywords)["guards"]
         return FunctoolsPartialVariable(
-            func, args.items, keywords.items, source=self.source, guards=guards
+            func, args.items, keywords.items, value, source=self.source, guards=guards
         )
 
     def _wrap_cell(self, value: types.CellType) -> VariableTracker:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native import polyfills
+from stepper.native.guards.class_dicts import lookup
 from stepper.native.variables.base import VariableTracker
 
 if TYPE_CHECKING:
@@ -21,12 +22,14 @@ class HasBuiltinMethods(VariableTracker):
     """A value whose only attributes are its methods; `call_method` says what a method does."""
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        return bound_method(self, name)
+        return bound_method(tx, self, name)
 
 
-def bound_method(owner: VariableTracker, name: str) -> VariableTracker:
-    """A method of a builtin type, bound."""
-    if not callable(getattr(owner.python_type(), name, None)):
+def bound_method(tx: Translator, owner: VariableTracker, name: str) -> VariableTracker:
+    """A method of a builtin type, bound; or the type, by the name that each object has for it."""
+    if name == "__class__":
+        return tx.class_variable(owner)
+    if not callable(lookup(owner.python_type(), name)):
         raise owner.refuse(f"attribute {name}")
     return BoundBuiltinMethod(owner, name, guards=owner.guards)
 

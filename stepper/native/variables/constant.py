@@ -63,6 +63,8 @@ class ConstantVariable(VariableTracker):
         return [ConstantVariable(item, guards=self.guards) for item in self.value]
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name == "__class__":
+            return tx.class_variable(self)
         try:
             value = getattr(self.value, name)
         except AttributeError as error:

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import note_all
+from stepper.native.guards.class_dicts import has, note_all
 from stepper.native.source import AttrSource
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.native.variables.builtin_methods import bound_method
@@ -132,12 +132,12 @@ class DataClassVariable(VariableTracker):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has a field, or its class an attribute, of this name."""
-        return name in self.fields or hasattr(self.cls.value, name)
+        return name in self.fields or has(self.cls.value, name)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name in self.fields:
             return tx.realize(self.fields[name]).with_guards(self.guards)
-        return bound_method(self, name)
+        return bound_method(tx, self, name)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         items = self._items(tx)

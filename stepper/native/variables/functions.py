@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from stepper.native.bytecode import opcodes
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
 from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
@@ -72,6 +73,22 @@ class CellVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_cell(self)
+
+
+def stored_in(tx: Translator, tracker: VariableTracker, value: object, name: str) -> bool:
+    """Whether an attribute was stored in a function or a partial.
+
+    value: the object; what the frame makes, in which none can be stored, has none.
+    """
+    if value is None:
+        return False
+    if tracker.source is None:
+        raise tracker.refuse("hasattr")
+    present = name in vars(value)
+    condition = f"({name!r} in {tracker.source.name()}.__dict__) == {present}"
+    install = tx.output.install_guard
+    tx.output.chosen(install(tracker.source, GuardBuilder.EXPRESSION, name=condition))
+    return present
 
 
 def wrapped_for_others(function: types.FunctionType) -> str:
@@ -173,15 +190,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute: one that all functions have, or one that was stored."""
-        if hasattr(types.FunctionType, name):
-            return True
-        if self.source is None:
-            raise self.refuse("hasattr")
-        present = name in self.fn.__dict__
-        condition = f"({name!r} in {self.source.name()}.__dict__) == {present}"
-        install = tx.output.install_guard
-        tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
-        return present
+        return has(types.FunctionType, name) or stored_in(tx, self, self.fn, name)
 
     def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
         cells = self.fn.__closure__ or ()
@@ -296,6 +305,10 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
     def get_function(self) -> types.FunctionType:
         cells = tuple(types.CellType() for _ in self.code.co_freevars)
         return types.FunctionType(self.code, self.f_globals, closure=cells)
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute, which all functions have then."""
+        return has(types.FunctionType, name)
 
     def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
         return tuple(cell for cell in self.cells if isinstance(cell, CellVariable))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has
 from stepper.native.variables.base import (
     Guards,
     MutationType,
@@ -304,7 +305,7 @@ class SliceVariable(VariableTracker):
         return self.items
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
-        return hasattr(slice, name)
+        return has(slice, name)
 
     def is_python_constant(self) -> bool:
         return all(item.is_python_constant() for item in self.items)

@@ -13,6 +13,7 @@ from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed
+from stepper.native.variables.namespace import stored_in
 from stepper.native.variables.user_defined import UserDefinedClassVariable, is_data_descriptor
 from stepper.native.versions import STAND_INS
 
@@ -52,10 +53,19 @@ class PythonModuleVariable(VariableTracker):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether the module has it; only where that can be checked again."""
+        if stored_in(tx, self.value.__dict__, name) is not None:
+            return True
         if name in self.value.__dict__:
             tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
             return True
-        raise self.refuse(f"hasattr {name}")
+        if type(self.value) is not types.ModuleType or "__getattr__" in self.value.__dict__:
+            raise self.refuse(f"hasattr {name}")
+        if has(types.ModuleType, name):
+            return True
+        text = f"not {{{name!r}, '__getattr__'}} & {self._source().name()}.__dict__.keys()"
+        install = tx.output.install_guard
+        tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=text))
+        return False
 
     def _source(self) -> Any:
         if self.source is None:
@@ -63,6 +73,9 @@ class PythonModuleVariable(VariableTracker):
         return self.source
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        stored = stored_in(tx, self.value.__dict__, name)
+        if stored is not None:
+            return stored.with_guards(self.guards)
         kind = type(self.value)
         if kind is not types.ModuleType:
             of_class = lookup(kind, name)

@@ -76,7 +76,7 @@ class NamedTupleVariable(TupleVariable):
             found = lookup(self.tuple_cls, name)
             tracker = tx.build(AttrSource(of, name), found)
             return (tracker.bound_to(self) or tracker).with_guards(self.guards)
-        if name not in ("index", "count"):
+        if name not in ("index", "count", "__class__"):
             raise self.refuse(f"attribute {name}")
         return super().var_getattr(tx, name)
 

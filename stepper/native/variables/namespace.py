@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from stepper.native.variables.base import TrackerOptions, VariableTracker
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
 
 
 class NamespaceVariable(VariableTracker):
@@ -16,3 +19,12 @@ class NamespaceVariable(VariableTracker):
     def __init__(self, namespace: dict[str, object], **options: Unpack[TrackerOptions]) -> None:
         super().__init__(**options)
         self.namespace = namespace
+
+
+def stored_in(tx: Translator, namespace: dict[str, object], name: str) -> VariableTracker | None:
+    """What the frame has put into a global variable; None: nothing."""
+    known = tx.output.variables.get(id(namespace))
+    if known is None or not isinstance(known[1], NamespaceVariable):
+        return None
+    stored = tx.output.side_effects.load_attr(known[1], name)
+    return stored and tx.realize(stored)

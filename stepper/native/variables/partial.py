@@ -7,8 +7,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
+from stepper.native.guards.class_dicts import has
+from stepper.native.source import AttrSource
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.exceptions import no_attribute
+from stepper.native.variables.functions import stored_in
 from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
@@ -73,6 +77,7 @@ class FunctoolsPartialVariable(VariableTracker):
     """A function with some of its arguments.
 
     func, args, keywords: trackers.
+    value: the object; None: the frame makes it.
     """
 
     def __init__(
@@ -80,12 +85,14 @@ class FunctoolsPartialVariable(VariableTracker):
         func: VariableTracker,
         args: Sequence[VariableTracker],
         keywords: dict[str, VariableTracker],
+        value: functools.partial[object] | None = None,
         **options: Unpack[TrackerOptions],
     ) -> None:
         super().__init__(**options)
         self.func = func
         self.args = list(args)
         self.keywords = dict(keywords)
+        self.value = value
 
     def describe(self) -> str:
         return f"partial of {self.func.describe()}"
@@ -101,9 +108,18 @@ class FunctoolsPartialVariable(VariableTracker):
             return tx.realize(self.func).with_guards(self.guards)
         if name == "keywords" and self.source is None:
             return PartialKeywordsVariable(self)
-        if name != "args":
+        if name == "args":
+            return TupleVariable(self.args, guards=self.guards)
+        if not self.has_attribute(tx, name):
+            raise no_attribute(functools.partial, name)
+        if self.source is None or self.value is None or has(functools.partial, name):
             raise self.refuse(f"attribute {name}")
-        return TupleVariable(self.args, guards=self.guards)
+        found = tx.build(AttrSource(self.source, name), getattr(self.value, name))
+        return found.with_guards(self.guards)
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute: one that all partials have, or one that was stored."""
+        return has(functools.partial, name) or stored_in(tx, self, self.value, name)
 
     def call_function(
         self,

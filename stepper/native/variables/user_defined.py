@@ -68,6 +68,12 @@ class UserDefinedVariable(VariableTracker):
         return type(self.value)
 
 
+_FACTS = (
+    "__name__", "__qualname__", "__module__", "__base__", "__bases__", "__mro__", "__flags__",
+)  # fmt: skip
+"""Attributes of all classes that can be read."""
+
+
 class UserDefinedClassVariable(UserDefinedVariable):
     """A class."""
 
@@ -90,9 +96,9 @@ class UserDefinedClassVariable(UserDefinedVariable):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if self.source is None:
             raise self.refuse(f"attribute {name}")
-        if name in ("__name__", "__qualname__", "__module__"):
-            return tx.build(AttrSource(self.source, name), getattr(self.value, name))
         kind = type(self.value)
+        if name in _FACTS and lookup(kind, name) is type.__dict__[name]:
+            return tx.build(AttrSource(self.source, name), getattr(self.value, name))
         if lookup(kind, "__getattribute__") is not type.__dict__["__getattribute__"]:
             raise self.refuse(f"attribute {name}")
         if not order_of(self.value):

@@ -3,6 +3,11 @@ checked, and given up where storing means more."""
 
 from __future__ import annotations
 
+import collections
+import functools
+import importlib
+import types
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -239,3 +244,61 @@ def test_hooks_and_calls_of_a_module_whose_forward_is_stored() -> None:
             return y
 
     both(Model, torch.ones(2))
+
+
+def facts(x: torch.Tensor, named: Any, partial: Any, module: Any) -> tuple[torch.Tensor, Any]:
+    found: list[Any] = [
+        (1).__class__ is int, [x].__class__ is list, (x, 1).__class__ is tuple,
+        {}.__class__ is dict,
+        "a".__class__ is str, Pair(1, 2).__class__ is Pair,
+        Fixed.__mro__[1] is Base, Fixed.__base__ is Base, len(Fixed.__bases__), Fixed.__module__,
+        # A metaclass has these, and what it makes of a class has them; not the class's instances.
+        hasattr(named, "__mro__"), hasattr(slice(1, 2), "__mro__"), hasattr([], "mro"),
+        hasattr(named, "__name__"), hasattr(named, "note"), getattr(named, "note", 7),
+        hasattr(functools.partial(named, 1), "func"), hasattr(functools.partial(named, 1), "note"),
+        hasattr(partial, "note"), getattr(partial, "note", 8),
+        hasattr(module, "note"), getattr(module, "note", 9), hasattr(module, "__name__"),
+        hasattr(lambda: 1, "__name__"), hasattr(lambda: 1, "note"),
+    ]  # fmt: skip
+    return x + 1, found
+
+
+class Base:
+    pass
+
+
+class Fixed(Base):
+    pass
+
+
+Pair = collections.namedtuple("Pair", "a b")
+
+
+def test_what_functions_partials_modules_and_classes_have() -> None:
+    def named(x: int) -> int:
+        return x
+
+    partial, module = functools.partial(named), types.ModuleType("made")
+    captured = native.optimize_assert(run_graph)(facts)
+    arguments = torch.ones(2), named, partial, module
+    changes: list[Any] = [None, named, partial, module]
+    for changed in changes:
+        if changed is not None:
+            changed.note = 1
+        assert captured(*arguments)[1] == facts(*arguments)[1]
+
+
+def test_a_global_variable_of_another_module_is_read_as_it_was_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = "count = 0\ndef counted(x):\n    global count\n    count += 1\n    return x * count\n"
+    (tmp_path / "counting.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    other = importlib.import_module("counting")
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return other.counted(x) + other.count + hasattr(other, "count")
+
+    captured = native.optimize_assert(run_graph)(f)
+    assert [captured(torch.ones(1)).item() for _ in range(3)] == [3, 5, 7]
+    assert other.count == 3

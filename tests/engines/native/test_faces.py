@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 import traceback
 from typing import Any
@@ -201,3 +202,37 @@ def test_what_follows_a_break_at_the_beginning_is_captured() -> None:
     explanation = check(f, torch.ones(1))
     assert (explanation.graph_count, explanation.graph_break_count) == (1, 1)
     assert not explanation.skips
+
+
+def test_a_copy_of_a_compiled_module_computes_with_its_own_parameters() -> None:
+    model = native.compile(nn.Linear(2, 2), backend="eager")
+    copied: Any = copy.deepcopy(model)
+    x = torch.ones(1, 2)
+    before = model(x)
+    with torch.no_grad():
+        for parameter in copied.parameters():
+            parameter.zero_()
+    assert torch.equal(copied(x), torch.zeros(1, 2))
+    assert torch.equal(model(x), before)
+
+
+def test_a_module_and_what_was_compiled_of_it_train_or_evaluate_together() -> None:
+    module = nn.Sequential(nn.Dropout())
+    model = native.compile(module, backend="eager")
+    module.eval()
+    assert not model.training
+    model.train()
+    assert module.training
+    assert module[0].training
+    assert len(model) == 1
+
+
+def test_a_tensor_that_is_made_to_require_gradients_does_with_any_backend() -> None:
+    def f(x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        leaf = torch.ones(2, requires_grad=True)
+        return leaf, leaf * x
+
+    leaf, out = native.compile(f, backend="aot_eager")(torch.full((2,), 3.0))
+    out.sum().backward()
+    assert leaf.grad is not None
+    assert leaf.grad.tolist() == [3.0, 3.0]
