@@ -9,7 +9,7 @@
 
 typedef int Part(PyObject *module);
 
-Part names_exec, fields_exec, hook_exec, processes_exec, shorten_exec, sieve_exec,
+Part names_exec, fields_exec, hook_exec, processes_exec, shorten_exec, shortest_exec, sieve_exec,
     thread_frames_exec;
 Part undisturbed_exec, undo_exec;
 Part code_lines_exec, facts_exec, instructions_exec, node_words_exec, unchanged_exec;

@@ -149,9 +149,15 @@ class Viewed:
 class InView:
     """Which values are in view, in a walk."""
 
-    def __new__(cls, body: Callable[[Value, tuple[tuple[str, int], ...] | None], int]) -> InView:
+    def __new__(
+        cls,
+        body: Callable[[Value, tuple[tuple[str, int], ...] | None], int],
+        told: dict[int, tuple[Value, int]],
+    ) -> InView:
         """`body(value, items)`: stores a description, if it is new, and says under which number;
-        `items` are the labels and numbers of what the value holds, None where it holds nothing."""
+        `items` are the labels and numbers of what the value holds, None where it holds nothing.
+        `told`: by the address of a description that holds nothing, itself and its number; it is
+        not asked for again."""
 
     @property
     def fresh(self) -> list[tuple[int, int]]:
@@ -415,6 +421,9 @@ class Sieve:
 def shortened(text: str, most: int, /) -> str:
     """A text in at most `most` characters, with `…` for what was cut: no word, or so much of it
     that what looks like a secret can be recognized (csrc/support/shorten.c)."""
+
+def shortest(function: Callable[[Any], object], argument: object, times: int, /) -> int:
+    """Nanoseconds of the shortest of so many calls of a function with an argument."""
 
 def shortened_at(text: str, most: int, /) -> int:
     """How much of a text is kept when it has more than `most` characters."""

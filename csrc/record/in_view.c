@@ -132,14 +132,34 @@ items_of(PyObject *children, PyObject *labelled)
     return items;
 }
 
+/* The number of a description, which is stored when it is new; 0: an exception is set. */
+static long long
+number_of_body(InView *self, PyObject *value, PyObject *items)
+{
+    PyObject *before = NULL;
+    if (items == NULL) {
+        PyObject *key = PyLong_FromVoidPtr(value);
+        before = key == NULL ? NULL : PyDict_GetItemWithError(self->told, key);
+        Py_XDECREF(key);
+        if (PyErr_Occurred()) {
+            return 0;
+        }
+    }
+    if (before != NULL && PyTuple_GET_ITEM(before, 0) == value) {
+        return PyLong_AsLongLong(PyTuple_GET_ITEM(before, 1));
+    }
+    PyObject *told = PyObject_CallFunctionObjArgs(self->tell_body, value, items, NULL);
+    long long body = told == NULL ? 0 : PyLong_AsLongLong(told);
+    Py_XDECREF(told);
+    return PyErr_Occurred() ? 0 : body;
+}
+
 /* Tell the body of a value, if it is another than before. */
 static int
 tell(InView *self, Viewed *known, PyObject *value, PyObject *items)
 {
-    PyObject *told = PyObject_CallFunctionObjArgs(self->tell_body, value, items, NULL);
-    long long body = told == NULL ? -1 : PyLong_AsLongLong(told);
-    Py_XDECREF(told);
-    if (body == -1 && PyErr_Occurred()) {
+    long long body = number_of_body(self, value, items);
+    if (body == 0) {
         return -1;
     }
     if (known->described != NULL && body == known->body) {
@@ -259,14 +279,16 @@ view_forget(InView *self, PyObject *Py_UNUSED(ignored))
 static PyObject *
 view_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 {
-    static char *names[] = {"body", NULL};
-    PyObject *tell_body;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:InView", names, &tell_body)) {
+    static char *names[] = {"body", "told", NULL};
+    PyObject *tell_body, *told;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!:InView", names, &tell_body, &PyDict_Type,
+                                     &told)) {
         return NULL;
     }
     InView *self = (InView *)type->tp_alloc(type, 0);
     if (self != NULL) {
         self->tell_body = Py_NewRef(tell_body);
+        self->told = Py_NewRef(told);
         self->known = PyDict_New();
         self->fresh = PyList_New(0);
         self->left = PyList_New(0);
@@ -277,7 +299,7 @@ view_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-COLLECTED(view, InView, 4)
+COLLECTED(view, InView, 5)
 
 static PyMethodDef view_methods[] = {
     {"know", (PyCFunction)view_know, METH_O, NULL},

@@ -23,6 +23,7 @@ typedef struct {
     PyObject *fresh;     /* a list of (value, body) that were not told yet */
     PyObject *left;      /* values that have been taken out of others */
     PyObject *tell_body; /* see __init__ in stepper/_C.pyi */
+    PyObject *told;      /* likewise */
     long long count;
 } InView;
 

@@ -11,14 +11,13 @@ from stepper.analysis.conditions import holds
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sources import path_of, spelled
-from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.client.text import plural, python_frame_line
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage
-from stepper.model.trace import Outcome, Translation
+from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 _NAMED = 2
@@ -53,8 +52,8 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
         """The compilations that made its entries, in order."""
         return [
             item
-            for item in compilations(self.recording)
-            if item.code == self.history.code and item.outcome is Outcome.COMPILED
+            for item in self.recording.translations_of(self.history.code)
+            if item.phase is Phase.TRANSLATE and item.outcome is Outcome.COMPILED
         ]
 
     @cached_property

@@ -476,7 +476,7 @@ def origin_of(recording: Recording, guard: Guard) -> Origin:
 def _with_state(made: Translation, item: Translation, failure: Failure) -> Failure:
     """A guard on torch's state, with what of it differs between two compilations."""
     of = _OF_STATE.get(failure.kind)
-    if of is None:
+    if of is None or made.state == item.state:
         return failure
     differences = tuple(
         Difference(name, Words(before), Words(item.state[name]))

@@ -37,7 +37,10 @@ PROCESS_COLUMNS = tuple(
     line.split()[0] for line in PROCESSES.splitlines() if line.startswith("    ")
 )
 
-_KEY = {"_moment": "moment", "_call": "id", "_code": "id", "_instruction": "code, ip"}
+_KEY = {
+    "_moment": "moment", "_end": "moment", "_call": "id", "_code": "id",
+    "_instruction": "code, ip",
+}  # fmt: skip
 """What identifies a row of what `instructions` is made of, within one process."""
 
 

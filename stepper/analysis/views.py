@@ -86,7 +86,8 @@ CREATE TABLE instructions (
     ip INTEGER,                   -- index of the instruction in the code
     opname TEXT,
     arg TEXT,                     -- its argument in words
-    instant INTEGER               -- before it, in nanoseconds on the clock of timings.began
+    instant INTEGER,              -- before it, in nanoseconds on the clock of timings.began
+    nanoseconds INTEGER           -- that it took, up to the next one; NULL: not known
 );
 
 -- Each guard that was installed while tracing, and each condition on sizes.
@@ -307,8 +308,10 @@ COLUMNS: dict[str, tuple[str, ...]] = {
 
 PARTS = """
 CREATE TABLE _moment (moment INTEGER PRIMARY KEY, call INTEGER, ip INTEGER, instant INTEGER);
+CREATE TABLE _end (moment INTEGER PRIMARY KEY);
 CREATE TABLE _call (
-    id INTEGER PRIMARY KEY, frame INTEGER, attempt INTEGER, depth INTEGER, code INTEGER
+    id INTEGER PRIMARY KEY, frame INTEGER, attempt INTEGER, depth INTEGER, code INTEGER,
+    traced INTEGER
 );
 CREATE TABLE _code (id INTEGER PRIMARY KEY, function TEXT, file TEXT);
 CREATE TABLE _instruction (
@@ -316,9 +319,11 @@ CREATE TABLE _instruction (
 ) WITHOUT ROWID;
 CREATE VIEW instructions AS
     SELECT m.moment, c.frame, c.attempt, m.call, c.depth, o.function, o.file, i.line, m.ip,
-           i.opname, i.arg, m.instant
+           i.opname, i.arg, m.instant,
+           CASE WHEN c.traced AND e.moment IS NULL THEN n.instant - m.instant END AS nanoseconds
     FROM _moment m LEFT JOIN _call c ON c.id = m.call LEFT JOIN _code o ON o.id = c.code
-         LEFT JOIN _instruction i ON i.code = c.code AND i.ip = m.ip;
+         LEFT JOIN _instruction i ON i.code = c.code AND i.ip = m.ip
+         LEFT JOIN _moment n ON n.moment = m.moment + 1 LEFT JOIN _end e ON e.moment = m.moment;
 """
 """What `instructions` is made of."""
 
@@ -389,10 +394,17 @@ def _moments_of(run: Run) -> Iterable[Row]:
     return zip(numbers, run.frames, run.ips, instants, strict=True)
 
 
+def _ends(recording: Recording) -> Iterator[Row]:
+    """The last moments of attempts: what came next was another's."""
+    return ((moment,) for moment in {each.last_moment for each in recording.attempts()} - {None})
+
+
 def _call_parts(recording: Recording) -> Iterator[Row]:
+    phases = {item.id: item.phase for item in recording.translations()}
     for attempt in recording.attempts():
         for each in recording.frames(attempt.id):
-            yield each.id, attempt.translation, attempt.number, each.depth, each.code
+            traced = phases[attempt.translation] is Phase.TRANSLATE
+            yield each.id, attempt.translation, attempt.number, each.depth, each.code, traced
 
 
 def _code_parts(recording: Recording) -> Iterator[Row]:
@@ -584,6 +596,7 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "values": _values,
     "events": _events,
     "_moment": _moment_parts,
+    "_end": _ends,
     "_call": _call_parts,
     "_code": _code_parts,
     "_instruction": _instruction_parts,

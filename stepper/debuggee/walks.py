@@ -132,6 +132,8 @@ class Walks:
         self._told: dict[tuple[int, object], tuple[Value, int]] = {}
         """What was asked for last: descriptions by their address and what they hold, with their
         numbers. So most are not encoded again."""
+        self.told_alone: dict[int, tuple[Value, int]] = {}
+        """Likewise of those that hold nothing, by their address."""
         self._body = 0
 
     # Descriptions count downwards from -1: those of trackers are numbered by the engine.
@@ -143,13 +145,24 @@ class Walks:
         items: tuple[tuple[str, ValueId], ...] | None = None,
     ) -> int:
         """The number of a description, with what the value holds; stored when it is new."""
+        if items is None:
+            number = self._stored(store, value)
+            if len(self.told_alone) >= _BODIES_KEPT:
+                self.told_alone.clear()
+            self.told_alone[id(value)] = (value, number)
+            return number
         key = (id(value), items)
         told = self._told.get(key)
         if told is not None and told[0] is value:
             return told[1]
-        given = value
-        if items is not None:
-            value = msgspec.structs.replace(value, items=tuple(Item(*each) for each in items))
+        whole = msgspec.structs.replace(value, items=tuple(Item(*each) for each in items))
+        number = self._stored(store, whole)
+        if len(self._told) >= _BODIES_KEPT:
+            self._told.clear()
+        self._told[key] = (value, number)
+        return number
+
+    def _stored(self, store: Callable[[int, bytes], None], value: Value) -> int:
         packed = pack(value)
         number = self._bodies.get(packed)
         if number is None:
@@ -158,9 +171,6 @@ class Walks:
             self._body -= 1
             number = self._bodies[packed] = self._body
             store(number, packed)
-        if len(self._told) >= _BODIES_KEPT:
-            self._told.clear()
-        self._told[key] = (given, number)
         return number
 
     # Who is inside of whom
@@ -252,7 +262,9 @@ class Walk(WalkState):
         self._subject = Subject(name=code.qualname or code.name)
         self._began = time.monotonic()
         self._stood_before = recorder.controller.stood
-        self.values = InView(partial(self._walks.body, recorder.store_value))
+        self.values = InView(
+            partial(self._walks.body, recorder.store_value), self._walks.told_alone
+        )
         self._frame: WalkFrame | None = None
         """The frame of its newest moment."""
         self._pending: tuple[list[Described], dict[str, Described], Sequence[Block]] | None = None

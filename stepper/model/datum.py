@@ -182,6 +182,8 @@ def size(text: str) -> Datum:
 def alike(one: Datum, other: Datum) -> bool:
     """Whether two are the same value of the same type: 1 is neither 1.0 nor True, and NaN is
     NaN."""
+    if one is other:
+        return True
     return type(one) is type(other) and text_of(one) == text_of(other)
 
 

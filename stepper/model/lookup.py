@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, text_of
+from stepper.model.datum import UNKNOWN, Datum, alike, text_of
 from stepper.model.moment import MomentId
 from stepper.model.program import UserLine
 
@@ -102,6 +102,16 @@ class Check(msgspec.Struct, frozen=True, array_like=True):
     def failure(self, guard: CheckedGuard) -> str:
         """Why it fails, in words; `guard`: its own."""
         return ", ".join(map(str, self.differences)) or self.why or "; ".join(guard.code)
+
+    def says_the_same(self, other: Check) -> bool:
+        """Whether all of it is the other's, but for when it was asked and how long it took."""
+        return (
+            self.verdict is other.verdict
+            and self.why == other.why
+            and not (self.differences or other.differences)
+            and (self.nanoseconds is None) is (other.nanoseconds is None)
+            and alike(self.actual, other.actual)
+        )
 
 
 class TriedEntry(msgspec.Struct, frozen=True, array_like=True):

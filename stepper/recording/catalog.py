@@ -71,6 +71,7 @@ class Catalog:
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
         self._attempts_of: dict[int, list[int]] = {}
+        self._translations_of: dict[int, list[int]] = {}
         self._whose: dict[int, tuple[str, int]] = {}
         self._frames: dict[int, Frame] = {}
         self._codes: dict[int, Code] = {}
@@ -117,7 +118,10 @@ class Catalog:
         for id, body in self._database.query(
             tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
         ):
-            self._translations[id] = unpacked(self._database, self._translation_decoder, body)
+            item = unpacked(self._database, self._translation_decoder, body)
+            if id not in self._translations:
+                self._translations_of.setdefault(item.code, []).append(id)
+            self._translations[id] = item
         open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
         start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
         for row in self._database.query(
@@ -177,6 +181,11 @@ class Catalog:
         """All translations, in order."""
         self._load()
         return [self._translations[id] for id in sorted(self._translations)]
+
+    def translations_of(self, code: int) -> list[Translation]:
+        """Those of one code, in order."""
+        self._load()
+        return [self._translations[id] for id in sorted(self._translations_of.get(code, ()))]
 
     def translation(self, id: int) -> Translation:
         """One translation."""

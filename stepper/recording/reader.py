@@ -286,6 +286,10 @@ class Recording:
         """All translations, in order."""
         return self._catalog.translations()
 
+    def translations_of(self, code: int) -> list[Translation]:
+        """Those of one code, in order."""
+        return self._catalog.translations_of(code)
+
     def translation(self, id: int) -> Translation:
         """One translation."""
         return self._catalog.translation(id)

@@ -181,7 +181,7 @@ def walked() -> Call:
     holder: Any = 2, "two", (("[0]", item),), None
 
     def use() -> None:
-        values = _C.InView(holds)
+        values = _C.InView(holds, {})
         known = values.know(holder)
         values.exchange([known], [])
         values.seen(LOCK)
@@ -552,6 +552,11 @@ def arguments() -> Call:
 def shortened() -> Call:
     text = "words and longer-words " * 20
     return lambda: (_C.shortened(text, 40), _C.shortened(text, 999), _C.shortened_at(text, 40))
+
+
+@call
+def shortest() -> Call:
+    return lambda: _C.shortest(str, 1, 3)
 
 
 # --- what is recorded

@@ -13,6 +13,7 @@ from itertools import pairwise, takewhile
 from pathlib import Path
 
 from stepper.analysis.compile_times import GUARDS, TRACING, CompileTimes
+from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
 from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.model.trace import Outcome
@@ -267,3 +268,24 @@ def test_times_are_there_for_queries(ran: Ran) -> None:
         text=True,
     )
     assert int(counted.stdout.split()[-1]) == ran.recording.newest
+
+
+def test_instructions_have_the_time_that_they_take_in_queries(ran: Ran) -> None:
+    asked = Query(
+        ran.recording,
+        f"SELECT DISTINCT attempt FROM instructions WHERE frame = 1 AND nanoseconds >= {SLEEP}",
+    )
+    attempts = [attempt for (attempt,) in asked.rows()]
+    asked.close()
+    assert attempts == [1, 2]  # what is planted is traced in both, and inlines library code
+
+
+def test_only_what_is_traced_has_a_time_in_queries(ran: Ran) -> None:
+    asked = Query(
+        ran.recording,
+        "SELECT count(*), sum(i.nanoseconds IS NULL) FROM instructions i"
+        " WHERE i.moment IN (SELECT last_moment FROM frames)",
+    )
+    [(ends, unknown)] = asked.rows()
+    asked.close()
+    assert ends == unknown > 0

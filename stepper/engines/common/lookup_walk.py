@@ -20,7 +20,7 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.common.choices import AnyChoice, CallChoice, Choices
-from stepper.engines.common.lookup_words import MAX_TEXT, behind_note, check_notes
+from stepper.engines.common.lookup_words import MAX_TEXT, behind_note, check_notes, time_note
 from stepper.engines.common.lookup_words import notes as notes_of
 from stepper.engines.common.python_stack import ProgramStack
 from stepper.engines.common.rebuildable import describe_whole
@@ -86,6 +86,10 @@ class LookupWatcher(Generic[AnyChoice]):
         return Phase.LOOKUP in asked or any(map(waited_for.__contains__, LOOKUP_EVENTS))
 
 
+Told = dict[int, tuple[CheckedGuard, Check, dict[str, Described]]]
+"""What was told of rows of an entry, by their places: most say the same at the next lookup."""
+
+
 class EntryTrial(NamedTuple):
     """An entry that a lookup has tried."""
 
@@ -108,6 +112,8 @@ class EntryTrial(NamedTuple):
     """How long the compiler takes for all its guards, where it matches."""
     region: Mapping[str, Described] = MappingProxyType({})
     """The locals of the moment before its region, where there is a row for that."""
+    told: Told | None = None
+    """What was told of the entry before; None: nothing is remembered."""
 
 
 def rows(found: Iterable[Row]) -> tuple[Instruction, ...]:
@@ -219,10 +225,11 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
     before = parent.last_moment
     frame = walk.enter(trial.code, parent)
     checks: list[Check] = []
+    told = {} if trial.told is None else trial.told
     for check in trial.checks:
         guard = trial.guards[check.place]
         if not walk.idle:
-            walk.moment(frame, check.place, locals=check_notes(guard, check))
+            walk.moment(frame, check.place, locals=_notes_again(guard, check, told))
             checks.append(msgspec.structs.replace(check, moment=frame.last_moment))
         if check.verdict is Verdict.FAIL and function:
             what = f"{guard.kind} {guard.source}".strip()
@@ -239,3 +246,18 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
         )  # fmt: skip
         walk.tried(tried, trial.guards)
     walk.leave(frame)
+
+
+def _notes_again(guard: CheckedGuard, check: Check, told: Told) -> dict[str, Described]:
+    """The locals of the moment before a guard is asked; as they were before, but for the time,
+    where all else is as it was."""
+    before = told.get(check.place)
+    if before is None or before[0] is not guard or not check.says_the_same(before[1]):
+        notes = check_notes(guard, check)
+        told[check.place] = guard, check, notes
+    elif check.nanoseconds is None or check.nanoseconds == before[1].nanoseconds:
+        notes = before[2]
+    else:
+        notes = before[2].copy()
+        notes["time"] = time_note(check.nanoseconds)
+    return notes

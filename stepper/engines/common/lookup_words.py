@@ -7,6 +7,7 @@ is where a person who steps through a lookup looks. Nobody reads them back.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from stepper._C import shortened
@@ -32,6 +33,7 @@ OTHER_BACKEND = "another backend"
 """Why an entry does not match that was compiled for another one than the call's."""
 
 
+@lru_cache(maxsize=4_000)
 def note(name: str, text: str) -> Described:
     """A text among the locals of a lookup's moment. The same text under a name is the same value,
     so a reader sees what changes from one check to the next."""
@@ -61,7 +63,7 @@ def check_notes(guard: CheckedGuard, check: Check) -> dict[str, Described]:
     elif check.why:
         found["note"] = note("note", check.why)
     if check.nanoseconds is not None:
-        found["time"] = note("time", time_text(check.nanoseconds))
+        found["time"] = time_note(check.nanoseconds)
     line = "" if guard.user_line is None else str(guard.user_line)
     return found | notes(**{"because of": line, "hint": guard.hint})
 
@@ -132,6 +134,11 @@ def behind_note(guards: Sequence[CheckedGuard], behind: Sequence[Check]) -> Desc
     brief = note("also fail", text)
     value = Value(cls="", text=brief.value.text, length=len(found))
     return Described(("also fail", text), value, children)
+
+
+def time_note(nanoseconds: int) -> Described:
+    """How long a guard took."""
+    return note("time", time_text(nanoseconds))
 
 
 def time_text(nanoseconds: int) -> str:

@@ -45,6 +45,7 @@ def values_in(condition: str) -> tuple[str, ...] | None:
     return tuple(dict.fromkeys(values_of(tree.body)))
 
 
+@lru_cache(maxsize=1_000)
 def same_object_as(code: tuple[str, ...]) -> str:
     """The second expression of a guard that two are one object; empty: it is none."""
     try:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
 
@@ -58,6 +58,8 @@ _TENSOR = re.compile(
     re.S,
 )
 _PLACE = re.compile(r"(?P<file>.*?) ?:(?P<line>\d+) in (?P<function>.*)", re.S)
+_WORDS_KEPT = 8_000
+"""Texts of guards of which it is remembered what they say."""
 _IDENTITY = re.compile(r"^___check_(?:obj|type)_id\(.*, (?P<id>\d+)\), type=(?P<type>.*)$", re.S)
 
 
@@ -83,34 +85,44 @@ class GuardTree:
     """
 
     def __init__(
-        self, wrapper: Any, names: dict[int, str] | None = None, *, few: bool = False
+        self,
+        wrapper: Any,
+        names: dict[int, str] | None = None,
+        *,
+        few: bool = False,
+        checks: list[Check] | None = None,
     ) -> None:
         """
         Args:
             wrapper: the entry's `guard_manager`.
             names: says by id what the objects are that it knows by identity.
             few: only the guards that have told entries apart; see `versions.asks_few_guards`.
+            checks: those of the tree, if it was read before.
         """
         self._names = names or {}
         self.root = wrapper.diff_guard_root if few else wrapper.root
-        self.scope: dict[str, Any] = {
-            **wrapper.closure_vars,
-            **wrapper.global_scope,
-            **SHAPE_SCOPE,
-            "check_overlapping": _check_overlapping,
-        }
-        """The names that the words of guards use besides L and G."""
+        self._wrapper = wrapper
         self._seen: dict[int, Any] = {}
         self._unaliased: list[str] = [
             name if isinstance(name, str) else source_name(name)
             for name in wrapper.no_tensor_aliasing_sources or ()
         ]
-        self.checks: list[Check] = []
-        if self.root is not None:
+        self.checks: list[Check] = checks or []
+        if self.root is not None and checks is None:
             self._read(self.root, 0)
             for leaf in self.root.get_epilogue_lambda_guards():
                 self._add_leaf(leaf, "", 1, epilogue=True)
-        self._number()
+            self._number()
+
+    @cached_property
+    def scope(self) -> dict[str, Any]:
+        """The names that the words of guards use besides L and G."""
+        return {
+            **self._wrapper.closure_vars,
+            **self._wrapper.global_scope,
+            **SHAPE_SCOPE,
+            "check_overlapping": _check_overlapping,
+        }
 
     @property
     def rows(self) -> tuple[GuardRow, ...]:
@@ -142,27 +154,18 @@ class GuardTree:
         if about_sizes and self._add_conditions(leaf, kind):
             return
         reach = _expression(source)
-        words = _words(leaf.verbose_code_parts())
-        if epilogue and kind == IN_PYTHON and (other := same_object_as(words.code)):
+        parts = tuple(map(str, leaf.verbose_code_parts()))
+        if epilogue and kind == IN_PYTHON and (other := same_object_as(_words(parts).code)):
             # What C++ has a leaf for is a function in Python here, which is given the locals.
             kind, source, reach = "OBJECT_ALIASING", other, None
-        row = msgspec.structs.replace(
-            words,
-            index=len(self.checks),
-            kind=kind,
-            source=source,
-            depth=depth,
-            relational=relational,
-        )
-        name = self._names.get(identity_of(row) or 0)
-        wants = wanted_tensor(row.code[0]) if kind == "TENSOR_MATCH" and row.code else None
-        expected = name or _expected(kind, row.code)
-        row = msgspec.structs.replace(row, expected=expected, wants=wants)
+        row = _leaf_row(len(self.checks), kind, source, depth, relational, parts)
+        if name := self._names.get(identity_of(row) or 0):
+            row = msgspec.structs.replace(row, expected=name)
         self.checks.append(Check(row, leaf, reach))
 
     def _add_conditions(self, leaf: Any, kind: str) -> bool:
         """A row for each condition of a shape guard; False: it is none."""
-        found = [_words((part,)) for part in leaf.verbose_code_parts()]
+        found = [_words((str(part),)) for part in leaf.verbose_code_parts()]
         if any(not row.code or values_in(row.code[0]) is None for row in found):
             return False
         relational = kind == IN_CPP
@@ -329,6 +332,10 @@ def _below(manager: Any) -> Iterator[Any]:
                     yield below
 
 
+# A tree is read at every lookup that is told, and its words are the same each time.
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
 def _expression(source: str) -> CodeType | None:
     if not source:
         return None
@@ -339,11 +346,30 @@ def _expression(source: str) -> CodeType | None:
         return compile(f"({source!r}).unreachable", "<guard>", "eval")
 
 
-def _words(parts: Any) -> GuardRow:
+@lru_cache(maxsize=_WORDS_KEPT)
+def _leaf_row(
+    index: int, kind: str, source: str, depth: int, relational: bool, parts: tuple[str, ...]
+) -> GuardRow:
+    """What to show of a leaf, but for the names of objects."""
+    row = _words(parts)
+    return msgspec.structs.replace(
+        row,
+        index=index,
+        kind=kind,
+        source=source,
+        depth=depth,
+        relational=relational,
+        expected=_expected(kind, row.code),
+        wants=wanted_tensor(row.code[0]) if kind == "TENSOR_MATCH" and row.code else None,
+    )
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
+def _words(parts: tuple[str, ...]) -> GuardRow:
     """A leaf's verbose code parts, taken apart: what it checks and the user's line behind it."""
     codes, found = [], {"user": "", "line": "", "hint": ""}
     for part in parts:
-        text = _NO_LINE.sub("", str(part))
+        text = _NO_LINE.sub("", part)
         match = _COMMENT.match(text)
         codes.append(text.strip() if match is None else match["code"].strip())
         if match is not None:
@@ -385,7 +411,12 @@ def identity_of(row: GuardRow) -> int | None:
     """The id that the guard compares with; None when it is about no identity."""
     if row.kind not in ("ID_MATCH", "TYPE_MATCH") or not row.code:
         return None
-    match = _IDENTITY.match(row.code[0])
+    return _identity(row.code[0])
+
+
+@lru_cache(maxsize=_WORDS_KEPT)
+def _identity(code: str) -> int | None:
+    match = _IDENTITY.match(code)
     return int(match["id"]) if match is not None else None
 
 
@@ -499,6 +530,12 @@ def _tensor_difference(code: str, value: object) -> str:
     if not found:
         found.append(f"dispatch keys or device: {fields['keys']} wanted, on {meta.device}")
     return ", ".join(found)
+
+
+def forget() -> None:
+    """Nobody reads guards any more: let go of what their words say."""
+    for cached in (_place, _expression, _leaf_row, _words, _identity):
+        cached.cache_clear()
 
 
 def _brief_error(error: Exception) -> str:

@@ -14,18 +14,25 @@ hit: an id says nothing to a person, and when the guard fails the object may be 
 from __future__ import annotations
 
 import re
+import weakref
 from collections.abc import Sequence
 from types import CodeType
 from typing import Any
 
 import msgspec
 
-from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, died, rows
+from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, Told, died, rows
 from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree
+from stepper.engines.dynamo.kept_guards import Kept, Key, again, keep, key_of
 from stepper.engines.dynamo.lookup_words import checked_guard
-from stepper.engines.dynamo.safe_reader import SafeReader
+from stepper.engines.dynamo.safe_reader import (
+    MissingValue,
+    SafeReader,
+    WouldRunUserCode,
+    words,
+)
 from stepper.engines.dynamo.versions import asks_few_guards
 from stepper.engines.dynamo.versions.cache import region_of
 from stepper.model.cache import GuardRow, Origin
@@ -40,7 +47,10 @@ PRECOMPILED = "PRECOMPILED"
 EVERYBODY = -1
 """The region of everybody."""
 
-Key = tuple[str, str, tuple[str, ...]]
+_GUARDS_KEPT = 4_000
+"""Guards of an entry of which it is kept what is recorded of them."""
+_KNOW_AN_OBJECT = frozenset({"ID_MATCH"})
+"""Guards that know an object by identity."""
 _DEAD = re.compile(r"^Cache line invalidated because (.*) got deallocated$")
 
 
@@ -62,7 +72,6 @@ class Candidate:
         self.label = "precompiled" if self.precompiled else str(entry.compile_id)
         self.tree: GuardTree | None = None
         self.checks: list[Check] = []
-        self.names: dict[Key, str] = memory.names
 
     @property
     def valid(self) -> bool:
@@ -78,14 +87,17 @@ class Candidate:
     def read(self) -> None:
         """Read its guards, in the order in which this lookup tried them."""
         few = self.asks_few
-        self.tree = GuardTree(self.wrapper, few=few)
+        self.tree = self.memory.tree(self.wrapper, few=few)
         if self._draft is not None:
             # Dynamo runs them as functions of ours, behind one that asks whether it is in use.
             for index, check in enumerate(self._draft.kept_checks, 1):
                 row = msgspec.structs.replace(check.row, index=index)
                 self.tree.checks[index] = check._replace(row=row)
-        found = {key_of(check.row): check for check in self.tree.checks}
         order = None if few else self.memory.order
+        if order is not None and order == [key_of(check.row) for check in self.tree.checks]:
+            self.checks = self.tree.checks
+            return
+        found = {key_of(check.row): check for check in self.tree.checks}
         if order is not None and len(found) == len(self.tree.checks) and set(order) == set(found):
             self.checks = [found[key] for key in order]
         else:
@@ -110,6 +122,7 @@ class Candidate:
 
     def remember(self) -> None:
         """Remember the order in which the next lookup will try its guards."""
+        # Not from what is kept: the order may be another now.
         tree = GuardTree(self.wrapper) if self.valid else None
         self.memory.order = [key_of(check.row) for check in tree.checks] if tree else None
 
@@ -124,22 +137,70 @@ class Candidate:
 
     def guards(self) -> tuple[CheckedGuard, ...]:
         """All its rows, as they are now that it has been read."""
-        found = (
-            checked_guard(check.row, self.names.get(key_of(check.row), "")) for check in self.checks
-        )
-        return (*self.own_rows, *found)
+        return (*self.own_rows, *map(self.memory.guard, self.checks))
+
+
+_Listed = tuple["weakref.ref[CodeType]", tuple[str, Sequence[CheckedGuard]], Code]
+"""Whose call it was, the label of the entry and its rows, and what they became."""
 
 
 class Memory:
     """What is remembered of an entry from one lookup to the next; holds nothing of the program."""
 
-    __slots__ = ("names", "order", "place")
+    __slots__ = ("_guards", "_trees", "nameless", "names", "order", "place", "program", "told")
 
     def __init__(self, place: int) -> None:
         self.order: list[Key] | None = None
         self.names: dict[Key, str] = {}
         self.place = place
         """Entries that were met earlier have lower numbers."""
+        self.told: Told = {}
+        """What was told last of each of its rows."""
+        self._trees: PerObject[Any, Kept] = PerObject()
+        self._guards: dict[int, tuple[GuardRow, str, CheckedGuard]] = {}
+        self.program: _Listed | None = None
+        """Its rows as they were listed last."""
+        self.nameless = False
+        """None of its guards knows an object by identity."""
+
+    def tree(self, wrapper: Any, *, few: bool) -> GuardTree:
+        """The entry's guards; read anew where they cannot be kept."""
+        root = wrapper.root
+        if few or root is None:
+            return GuardTree(wrapper, few=few)
+        if (kept := self._trees.get(root)) is not None:
+            return GuardTree(wrapper, checks=again(kept, root))
+        tree = GuardTree(wrapper)
+        if (kept := keep(root, tree.checks)) is not None:
+            self._trees.set(root, kept)
+        return tree
+
+    def guard(self, check: Check) -> CheckedGuard:
+        """A guard as it is recorded; the same one as long as nothing more is known of it."""
+        row = check.row
+        name = self.names.get(key_of(row), "") if row.kind in _KNOW_AN_OBJECT else ""
+        known = self._guards.get(id(row))
+        if known is not None and known[0] is row and known[1] == name:
+            return known[2]
+        if len(self._guards) >= _GUARDS_KEPT:
+            self._guards.clear()
+        found = checked_guard(row, name)
+        self._guards[id(row)] = row, name, found
+        return found
+
+    def learn_names(self, wrapper: Any, reader: SafeReader) -> None:
+        """What the objects are called that the entry's guards know by identity: at a call for which
+        they pass, they are there."""
+        if self.names or self.nameless or not is_alive(wrapper):
+            return
+        rows = [check.row for check in self.tree(wrapper, few=False).checks]
+        known = [row for row in rows if row.kind in _KNOW_AN_OBJECT]
+        self.nameless = not known
+        for row in known:
+            try:
+                self.names[key_of(row)] = words(reader.reach(row.source))
+            except (MissingValue, WouldRunUserCode):
+                continue
 
 
 class Programs:
@@ -208,14 +269,14 @@ class Programs:
         self, code: CodeType, candidate: Candidate, guards: Sequence[CheckedGuard]
     ) -> Code:
         """One entry: a row for each of its checks."""
+        known = candidate.memory.program
+        if known is not None and known[0]() is code and known[1] == (candidate.label, guards):
+            return known[2]
         name = f"guards of {candidate.label}"
         found = rows((guard.kind, guard.text, user_line(guard, code)) for guard in guards)
-        return self._codes.lookup(code, name, name, found)
-
-
-def key_of(row: GuardRow) -> Key:
-    """What tells a guard from the others of its entry, whatever its place."""
-    return row.kind, row.source, row.code
+        made = self._codes.lookup(code, name, name, found)
+        candidate.memory.program = weakref.ref(code), (candidate.label, guards), made
+        return made
 
 
 def entry_text(candidate: Candidate) -> str:

@@ -37,20 +37,14 @@ from stepper.engines.common.lookup_walk import Call, EntryTrial, record_lookup
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import ProgramStack
 from stepper.engines.dynamo import bytecode, versions
-from stepper.engines.dynamo.cache import BOOK, KnownEntry, entries_of, is_alive, locked
+from stepper.engines.dynamo.cache import BOOK, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice, chosen
 from stepper.engines.dynamo.hits import Hits, Listener, listen
-from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs, key_of
+from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs
 from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
 from stepper.engines.dynamo.run_times import RunTimes
-from stepper.engines.dynamo.safe_reader import (
-    MissingValue,
-    SafeReader,
-    WouldRunUserCode,
-    forget,
-    words,
-)
+from stepper.engines.dynamo.safe_reader import SafeReader, forget
 from stepper.model.cache import Origin
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.trace import EventKind
@@ -60,7 +54,6 @@ from stepper.uncompiled import keep_out
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
 _REFUSED_AHEAD = "it was compiled ahead of time, so that its guards do not hold is an error"
-_GUARDED_BY_IDENTITY = frozenset({"ID_MATCH"})
 
 
 class _Missed:
@@ -274,7 +267,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if self.wanted or EventKind.MISS in self._recorder.controller.wanted:
             memory = self._programs.memory(guard_manager)
             reader = SafeReader(names.get("locals") or {}, names.get("globals") or {})
-            self._learn_names(memory.names, guard_manager, reader)
+            memory.learn_names(guard_manager, reader)
 
     def registered(self, code: CodeType, original: CodeType) -> None:
         """A copy of an entry has been put into the cache."""
@@ -422,7 +415,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             if found is not None:
                 found.append(number)
             if winner is not None and not winner.asks_few:
-                self._learn_names(winner.names, winner.wrapper, reader)
+                winner.memory.learn_names(winner.wrapper, reader)
         finally:
             self._programs.note_order(call.code)
 
@@ -457,21 +450,8 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 reason(tried),
                 tried.nanoseconds,
                 region_notes(each.region),
+                each.memory.told,
             )
-
-    def _learn_names(self, names: dict[Any, str], wrapper: Any, reader: SafeReader) -> None:
-        """What the objects are called that an entry's guards know by identity: now they are there,
-        since the guards pass."""
-        if names or not is_alive(wrapper):
-            return
-        from stepper.engines.dynamo.guard_tree import GuardTree
-
-        for check in GuardTree(wrapper).checks:
-            if check.row.kind in _GUARDED_BY_IDENTITY:
-                try:
-                    names[key_of(check.row)] = words(reader.reach(check.row.source))
-                except (MissingValue, WouldRunUserCode):
-                    continue
 
 
 def _caller(above: int) -> FrameType | None:

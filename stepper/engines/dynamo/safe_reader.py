@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 
 import torch
 
-from stepper.engines.common.shape_conditions import IN_CPP, values_in
+from stepper.engines.common.shape_conditions import IN_CPP, same_object_as, values_in
 from stepper.engines.common.versions import without_overrides
+from stepper.engines.dynamo import guard_tree
 from stepper.engines.dynamo.guard_times import leaf_time, tree_time
 from stepper.engines.dynamo.guard_tree import Check
 from stepper.model.cache import GuardRow, Verdict
@@ -104,7 +105,7 @@ class SafeReader:
     def __init__(self, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> None:
         self._roots: dict[str, Any] = {"L": f_locals, "G": f_globals}
         self._locals = f_locals
-        self._reached: dict[str, Any] = {}
+        self._reached: dict[str, Any] = dict(self._roots)
 
     def time_of(self, root: Any) -> int | None:
         """Nanoseconds of all guards of an entry that matches; None: they do not pass."""
@@ -117,10 +118,17 @@ class SafeReader:
             MissingValue: there is none.
             WouldRunUserCode: only the program's own code could tell.
         """
-        found = self._reached.get(source, self)
-        if found is self:
+        found = self._reached.get(source, _NONE)
+        if found is _NONE:
             with without_overrides():
-                found = self._reached[source] = self._walk(_parsed(source))
+                return self._reach(source)
+        return found
+
+    def _reach(self, source: str) -> Any:
+        found = self._reached.get(source, _NONE)
+        if found is _NONE:
+            step = _step(source)
+            found = self._reached[source] = step.read(self._reach(step.inner), step.argument)
         return found
 
     def ask(self, check: Check, scope: dict[str, Any]) -> Answer:
@@ -225,44 +233,78 @@ class SafeReader:
         spent = perf_counter_ns() - began if row.code else None
         return Answer(_verdict(not failing), None, False, "; ".join(failing), spent)
 
-    # -- reading an expression ---------------------------------------------------------------
 
-    def _walk(self, node: ast.expr) -> Any:
-        match node:
-            case ast.Name(id=name) if name in self._roots:
-                return self._roots[name]
-            case ast.Attribute(value=inner, attr=name):
-                return attribute(self._walk(inner), name)
-            case ast.Subscript(value=inner, slice=index):
-                return element(self._walk(inner), _constant(index))
-            case ast.Call(func=ast.Name(id="type"), args=[inner], keywords=[]):
-                return type(self._walk(inner))
-            case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
-                return self._listed(inner)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr=method), args=args):
-                return self._of_dict(method, args)
-            case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if (
-                method in _OF_TENSORS
-            ):
-                value = self._walk(inner)
-                if type(value) in _TENSORS:
-                    return _OF_TENSORS[method](value)
-        raise WouldRunUserCode("reading it could run code of the program")
+class _Step(NamedTuple):
+    """The last step of a source expression: how to get from what is before it to the value."""
 
-    def _listed(self, node: ast.expr) -> list[Any]:
-        value = self._walk(node)
-        if type(value) in _CONTAINERS:
-            return list(value)
-        raise WouldRunUserCode("reading it could run code of the program")
+    inner: str
+    """The expression of what is before it."""
+    read: Callable[[Any, Any], Any]
+    argument: Any = None
 
-    def _of_dict(self, method: str, args: list[ast.expr]) -> Any:
-        values = [self._walk(arg) if index == 0 else arg for index, arg in enumerate(args)]
-        if values and isinstance(values[0], dict) and _inherits(values[0], dict, "__iter__"):
-            if method == "keys" and len(values) == 1:
-                return list(dict.keys(values[0]))
-            if method == "__getitem__" and len(values) == 2:
-                return element(values[0], _constant(values[1]))
-        raise WouldRunUserCode("reading it could run code of the program")
+
+@lru_cache(maxsize=4_000)
+def _step(source: str) -> _Step:
+    """An expression taken apart, once: the same ones are read at each lookup."""
+    try:
+        node: ast.expr = ast.parse(source, mode="eval").body
+    except (SyntaxError, ValueError):  # some sources are words for people
+        node = ast.Constant(None)
+    match node:
+        case ast.Attribute(value=inner, attr=name):
+            return _Step(ast.unparse(inner), attribute, name)
+        case ast.Subscript(value=inner, slice=index):
+            return _at(inner, index)
+        case ast.Call(func=ast.Name(id="type"), args=[inner], keywords=[]):
+            return _Step(ast.unparse(inner), _type_of)
+        case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
+            return _Step(ast.unparse(inner), _listed)
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="keys"), args=[inner]):
+            return _Step(ast.unparse(inner), _keys)
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id="dict"), attr="__getitem__"), args=[inner, index]
+        ):
+            return _at(inner, index)._replace(read=_item)
+        case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if (
+            method in _OF_TENSORS
+        ):
+            return _Step(ast.unparse(inner), _of_tensor, _OF_TENSORS[method])
+    return _Step("L", _refuse)
+
+
+def _at(inner: ast.expr, index: ast.expr) -> _Step:
+    try:
+        return _Step(ast.unparse(inner), element, ast.literal_eval(index))
+    except (ValueError, TypeError, SyntaxError):
+        return _Step(ast.unparse(inner), _refuse)
+
+
+def _refuse(value: Any, argument: Any) -> Any:
+    raise WouldRunUserCode("reading it could run code of the program")
+
+
+def _type_of(value: Any, argument: Any) -> Any:
+    return type(value)
+
+
+def _listed(value: Any, argument: Any) -> Any:
+    return list(value) if type(value) in _CONTAINERS else _refuse(value, argument)
+
+
+def _of_tensor(value: Any, method: Callable[[Any], Any]) -> Any:
+    return method(value) if type(value) in _TENSORS else _refuse(value, method)
+
+
+def _keys(value: Any, argument: Any) -> Any:
+    return list(dict.keys(value)) if _iterates_as_dict(value) else _refuse(value, argument)
+
+
+def _item(value: Any, key: Any) -> Any:
+    return element(value, key) if _iterates_as_dict(value) else _refuse(value, key)
+
+
+def _iterates_as_dict(value: Any) -> bool:
+    return isinstance(value, dict) and _inherits(value, dict, "__iter__")
 
 
 def attribute(value: Any, name: str) -> Any:
@@ -397,29 +439,15 @@ def _plainly_keyed(value: dict[Any, Any]) -> bool:
 
 
 @lru_cache(maxsize=4_000)
-def _parsed(source: str) -> ast.expr:
-    try:
-        return ast.parse(source, mode="eval").body
-    except (SyntaxError, ValueError):  # some sources are words for people
-        return ast.Constant(None)
-
-
-@lru_cache(maxsize=4_000)
 def _compiled(expression: str) -> types.CodeType:
     return compile(expression, "<guard>", "eval")
 
 
-def _constant(node: ast.expr) -> Any:
-    try:
-        return ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError):
-        raise WouldRunUserCode("reading it could run code of the program") from None
-
-
 def forget() -> None:
     """Nobody asks about guards any more: let go of what was read in their words."""
-    for cached in (_parsed, _compiled, values_in, _aliasing_sources):
+    for cached in (_step, _compiled, values_in, same_object_as, _aliasing_sources):
         cached.cache_clear()
+    guard_tree.forget()
 
 
 @lru_cache(maxsize=1000)

@@ -100,6 +100,27 @@ def test_a_hit_runs_all_guards_of_the_entry_and_says_which(tmp_path: Path) -> No
     recording.close()
 
 
+def test_each_hit_says_what_it_found(tmp_path: Path) -> None:
+    """What is remembered of an entry is its guards, not what they saw."""
+    compiled = torch.compile(lambda x, many: x * len(many), backend="eager", dynamic=True)
+    sizes = (3, 5, 5, 3)
+    calls = [lambda size=size: compiled(torch.ones(size), [size, 1]) for size in (7, *sizes)]
+    recording = record(tmp_path / "r.stepper", *calls)
+    hits = [each for each in lookups(recording) if each.outcome is Outcome.HIT]
+    told = [rows(recording, each) for each in hits]
+    checks = [recording.tried(each.id)[0].checks for each in hits]
+    recording.close()
+    for size, found in zip(sizes, told, strict=True):
+        [tensor] = [row for row in found if row.opname == "TENSOR_MATCH"]
+        assert tensor.said["actual"] == f"f32[{size}]"
+        assert {row.said["verdict"] for row in found if row.depth == 1} == {"pass"}
+    for found, asked in zip(told, checks, strict=True):
+        guards = [row for row in found if row.depth == 1]
+        assert [row.opname for row in guards] == [row.opname for row in told[0] if row.depth == 1]
+        timed = [each.nanoseconds is not None for each in asked]
+        assert ["time" in row.said for row in guards] == timed
+
+
 def test_the_order_is_that_in_which_dynamo_tries_the_entries(tmp_path: Path) -> None:
     compiled = torch.compile(double, backend="eager", dynamic=False)
     sizes = (2, 3, 4, 2, 2, 4, 3)

@@ -1,0 +1,91 @@
+"""What a recorded lookup costs: `python -m tests.benchmarks.bench_lookups [--rounds N]`.
+
+Calls a compiled function whose one entry has some ten guards, and one with some hundred, over and
+over in one process, alone and with lookups recorded. Figures are microseconds of processor time a
+call beyond the plain one, the best of all rounds. Python 3.11 and later.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+
+import torch
+
+from stepper.debuggee.start import try_begin
+from stepper.model.launch import DebuggeeConfig
+from stepper.recording.reader import Recording
+
+_CALLS = 200
+"""Calls that are timed together."""
+
+
+class Scales(torch.nn.Module):
+    """A module that reads so many numbers, each of which is a guard or two."""
+
+    def __init__(self, count: int) -> None:
+        super().__init__()
+        self.scales = list(range(count))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for scale in self.scales:
+            x = x * scale
+        return x
+
+
+def best(call: Callable[[], object], rounds: int) -> float:
+    """Seconds of a call."""
+    times = []
+    for _ in range(rounds):
+        began = time.process_time()
+        for _ in range(_CALLS):
+            call()
+        times.append((time.process_time() - began) / _CALLS)
+    return min(times)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--scales", type=int, nargs="*", default=[3, 94])
+    arguments = parser.parse_args()
+    x = torch.randn(4)
+    for count in arguments.scales:
+        torch._dynamo.reset()
+        compiled = torch.compile(Scales(count), backend="eager")
+
+        def call(compiled: Callable[[torch.Tensor], object] = compiled) -> object:
+            return compiled(x)
+
+        call()
+        plain = best(call, arguments.rounds)
+        torch._dynamo.reset()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "bench.stepper")
+            session, trouble = try_begin(DebuggeeConfig(recording=path, lookups=True))
+            assert session is not None, trouble
+            call()
+            call()
+            recorded = best(call, arguments.rounds)
+            session.close()
+            recording = Recording.open(path)
+            last = recording.translations()[-1]
+            guards = sum(len(each.checks) for each in recording.tried(last.id))
+            moments = last.last_moment or 0
+            recording.close()
+            size = os.path.getsize(path)
+        calls = arguments.rounds * _CALLS
+        print(
+            f"{guards:4} guards: alone {plain * 1e6:6.1f} us a call, recorded "
+            f"{(recorded - plain) * 1e6:8.1f} us more, {moments / calls:.0f} moments and "
+            f"{size / calls:.0f} bytes a call"
+        )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
