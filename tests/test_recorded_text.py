@@ -226,6 +226,7 @@ ELSEWHERE = {
     "report/entries.py": {"_chosen": "the compiler's: a source"},
     "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
+    "engines/dynamo/kept_guards.py": {"_holds_nothing": "torch's: a guard's words"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
     "engines/common/probe_points.py": {"resolve": "Python's: a qualified name"},
     "engines/native/entry_guards.py": {"_row": "the compiler's: a source"},
