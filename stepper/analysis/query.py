@@ -206,7 +206,7 @@ def _meaning(text: str, there: str) -> str:
         return "one statement at a time"
     if 'near "values"' in text:
         return f'{text}; values is a word of SQL: write "values" in double quotes'
-    if text == "authorization denied":
+    if text in ("authorization denied", "not authorized"):  # to prepare, and to carry out
         return f"only SELECT is possible here; {there}"
     return text
 

@@ -296,6 +296,8 @@ def _place(recording: Recording, moment: MomentId | None) -> str:
     found = recording.moment(moment)
     code = recording.code(recording.frame(found.frame).code)
     instruction = code.instructions[found.ip]
+    if instruction.opname == "NOT_TAKEN":  # of a jump before it, with the line of that
+        instruction = code.instructions[found.ip + 1]
     line = "" if instruction.line is None else f", line {instruction.line}"
     text = source_line(code, instruction.line)
     return f"goes to {short_name(code.label)}{line}: {text or instruction_text(instruction)}"

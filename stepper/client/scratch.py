@@ -12,6 +12,7 @@ import ast
 import difflib
 import json
 import os
+import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -27,6 +28,7 @@ _LARGEST = 2_000_000
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CONTEXT = 2
 """Lines of a patch around each change."""
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -185,8 +187,9 @@ def in_scratch(spec: LaunchSpec, plan: Plan, texts: dict[str, bytes], folder: st
 
 def exception_line(output: str) -> str:
     """The exception's message in a program's output: the first line of it, and neither a frame of
-    the traceback nor the marks below its code; without a traceback the last line."""
-    lines = [line.rstrip() for line in output.splitlines()]
+    the traceback nor the marks below its code; without a traceback the last line. (On a terminal
+    a traceback has colours, since Python 3.13.)"""
+    lines = [line.rstrip() for line in _COLOUR.sub("", output).splitlines()]
     begun = [at for at, line in enumerate(lines) if line.startswith("Traceback (most recent call")]
     if begun:
         for line in lines[begun[-1] + 1 :]:

@@ -58,6 +58,8 @@ def test_a_line_is_found_that_was_moved(edit: Edit) -> None:
          "ValueError: no"),
         ("Traceback (most recent call last):\n  File 'x'\na.B: it says\nmore words\n\n    ^^^^\n",
          "a.B: it says"),
+        ("Traceback (most recent call last):\n  File \x1b[35m'x'\x1b[0m, in \x1b[35mf\x1b[0m\n"
+         "\x1b[1;35mValueError\x1b[0m: \x1b[35mno\x1b[0m\n", "ValueError: no"),
         ("printed\n   ^^^^\n", "printed"),
         ("", ""),
     ],
