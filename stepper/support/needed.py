@@ -9,6 +9,8 @@ from __future__ import annotations
 import shlex
 import sys
 
+import stepper
+
 _PACKAGES = ("bytecode", "msgspec")
 
 
@@ -16,6 +18,12 @@ def explain_import(error: BaseException) -> str:
     """Which package an import has missed, and what to do; empty when it was something else."""
     if not isinstance(error, ModuleNotFoundError):
         return ""
+    if error.name == "stepper._C":
+        version = ".".join(map(str, sys.version_info[:2]))
+        return (
+            f"{sys.executable} is Python {version}, for which this stepper is not built: "
+            f"{shlex.quote(sys.executable)} -m pip install torch-stepper=={stepper.__version__}"
+        )
     package = (error.name or "").partition(".")[0]
     if package not in _PACKAGES:
         return ""

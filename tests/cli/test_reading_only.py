@@ -77,3 +77,12 @@ def test_what_watches_a_program_is_refused(command: str, reader: Reader) -> None
     assert done.returncode == 2
     assert "can read recordings only" in done.stderr
     assert "it ran" not in done.stdout
+
+
+def test_the_doctor_says_what_to_install_for_a_program(reader: Reader, tmp_path: Path) -> None:
+    python = make_environment(tmp_path / "program", ["torch"])
+    done = reader("doctor", "--python", python)
+    assert done.returncode == 1
+    (line,) = (line for line in done.stdout.splitlines() if "cannot be watched" in line)
+    assert "for which this stepper is not built" in line
+    assert f"{python} -m pip install torch-stepper==" in line

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 
+from stepper.support.needed import explain_import
+
 
 def look() -> dict[str, object]:
     """What there is to say of this Python's torch.
@@ -20,12 +22,13 @@ def look() -> dict[str, object]:
         return {"torch": "", "trouble": f"torch cannot be imported: {error}"}
     found: dict[str, object] = {"torch": torch.__version__}
     try:
+        import stepper.recording.writer  # noqa: F401  # with what it needs of the environment
         from stepper.engines.dynamo import versions
 
         found["oldest"], found["newest"] = versions.points.OLDEST, versions.points.NEWEST
         found["lacks"] = versions.points.lacking()
     except Exception as error:
-        found["trouble"] = f"{type(error).__name__}: {error}"
+        found["trouble"] = explain_import(error) or f"{type(error).__name__}: {error}"
     return found
 
 
