@@ -51,6 +51,10 @@ NO_META = (
     "(torch.library.custom_op)"
 )
 """Why: an operator is called that no setting takes into the graph."""
+_NOTHING_OUTSIDE = (
+    "change nothing outside of the function that the operator is given: let it return the new "
+    "value, or make the change before or after the call"
+)
 _WORDS = {
     "Data-dependent branching": (
         "decide on tensors with torch.where (both sides computed), or torch.cond for two functions"
@@ -87,10 +91,8 @@ _WORDS = {
         "return what is new: where a function returns what it was given, or one tensor twice, its "
         "clone()"
     ),
-    "HOP: Non-nullified side effect": (
-        "change nothing outside of the function that the operator is given: let it return the new "
-        "value, or make the change before or after the call"
-    ),
+    "HOP: Non-nullified side effect": _NOTHING_OUTSIDE,
+    "HOP: Unsafe side effect": _NOTHING_OUTSIDE,
     "HOP body output unsupported": "return tensors, whole numbers or bools only",
     "torch.cond: differing branch outputs": (
         "let both functions return the same: as many tensors, in one structure, of the same dtypes"
@@ -184,7 +186,11 @@ _WORDS = {
     ),
     "sort with non-constant keys": "torch.sort or torch.argsort on one tensor of the keys",
     "Attempted to use `torch.nn.Parameter()` constructor with Dynamo": (
-        "make parameters and modules before the compiled function"
+        "make parameters and modules before the compiled function, and convert or move them there"
+    ),
+    "User-defined object with non-function __getattr__": (
+        "define __getattr__ in Python: `def __getattr__(self, name): return self[name]`, say, "
+        "instead of a function that is written in C"
     ),
     "Attempted to use tensor creation function with requires_grad=True": (
         "make the tensor before the compiled function, and pass it in"
@@ -237,6 +243,7 @@ FROM_OUTSIDE = frozenset(
         "Encountered aliasing during higher order op tracing",
         "Encountered input mutation during higher order op tracing",
         "HOP: Non-nullified side effect",
+        "HOP: Unsafe side effect",
         "HOP body output unsupported",
         "torch.cond: differing branch outputs",
         "torch.cond: improper predicate",

@@ -340,6 +340,16 @@ def _undecided(broken: Broken) -> Remedy | None:
     )
 
 
+def _as_number(broken: Broken) -> Remedy | None:
+    """A symbol that comes from data stands where Python needs a number."""
+    if "Could not extract specialized integer from data-dependent" not in broken.explanation:
+        return None
+    return Remedy(
+        "Python needs a number here that comes from data (how often a loop runs, how many elements "
+        "there are): do it with tensors as a whole, or outside of the compiled function"
+    )
+
+
 def _mathematics(broken: Broken) -> Remedy | None:
     """A function of Python's module math takes a tensor."""
     if broken.kind != "Data dependent operator" or not _global(broken.called, "math"):
@@ -415,6 +425,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,
+    "as a number": _as_number,
     "math": _mathematics,
     "numpy.random": _numpy_random,
     "opaque function": _opaque_function,

@@ -347,7 +347,7 @@ class _Reader:
             library=library,
             leads_there=leads_there,
             unreached=library and row is not None and not leads_there,
-            marked=self._marked(found),
+            marked=only_marked(self._recording, found.attempt, found.moment),
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
             mapped=row is not None and self._mapped(found),
         )
@@ -361,19 +361,6 @@ class _Reader:
     def _mapped(self, found: GraphBreak) -> bool:
         codes = (self._recording.code(frame.code) for frame, _ in self._way_to(found))
         return any(code.filename.endswith(_VMAP) and is_installed(code.filename) for code in codes)
-
-    def _marked(self, found: GraphBreak) -> bool:
-        """Whether all symbols of what could not be decided there are sizes that the program has
-        marked."""
-        steps = self._recording.shape_steps(None, attempt=found.attempt)
-        asked = {
-            name
-            for step in steps
-            if step.kind is ShapeStepKind.UNDECIDED and step.moment == found.moment
-            for name in step.symbols
-        }
-        marked = {step.symbol for step in steps if step.why is Why.MARKED_UNBACKED}
-        return bool(asked) and asked <= marked
 
     def _called(self, found: GraphBreak, row: Instruction) -> str:
         value = called_at(self._recording.state(found.moment), row)
@@ -410,6 +397,20 @@ class _Reader:
             for run in recording.runs(attempt.first_moment, last)
             for frame in run.frames
         )
+
+
+def only_marked(recording: Recording, attempt: int, moment: int) -> bool:
+    """Whether all symbols of what could not be decided at a moment are sizes that the program has
+    marked."""
+    steps = recording.shape_steps(None, attempt=attempt)
+    asked = {
+        name
+        for step in steps
+        if step.kind is ShapeStepKind.UNDECIDED and step.moment == moment
+        for name in step.symbols
+    }
+    marked = {step.symbol for step in steps if step.why is Why.MARKED_UNBACKED}
+    return bool(asked) and asked <= marked
 
 
 def called_at(state: State, row: Instruction) -> Value | None:

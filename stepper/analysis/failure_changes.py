@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stepper.analysis.break_changes import CHANGES, Remedy
-from stepper.analysis.break_rules import advised
-from stepper.analysis.breaks import facts_of
+from stepper.analysis.break_rules import Broken, advised
+from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.failures import Failed, fixed_sizes, operands
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import histories
@@ -25,6 +25,8 @@ from stepper.recording.reader import Recording
 _LIMIT = "FailOnRecompileLimitHit"
 _UNSUPPORTED = "Unsupported"
 _PENDING = "PendingUnbackedSymbolNotFound"
+_DEPENDS_ON_DATA = "data-dependent expression"
+_UNLIKE = (" to have same metadata but found:", " to have same number of outputs but got ")
 
 
 def change_of(recording: Recording, failed: Failed) -> Remedy | None:
@@ -125,6 +127,31 @@ def _branches(recording: Recording, failed: Failed) -> Remedy | None:
     return CHANGES["torch.cond: differing branch outputs"]
 
 
+def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
+    """A number that comes from data, or a marked size, that the program needs the value of."""
+    if _DEPENDS_ON_DATA not in failed.failure.message or failed.translation is None:
+        return None
+    attempt = recording.state(failed.moment).attempt
+    return advised(
+        Broken(
+            kind=failed.failure.exception,
+            explanation=failed.failure.message,
+            marked=only_marked(recording, attempt, failed.moment),
+        )
+    )
+
+
+def _carried(recording: Recording, failed: Failed) -> Remedy | None:
+    """What a function returns takes the place of what it was given, in torch.while_loop or scan,
+    and is of another size or dtype."""
+    if not any(words in failed.failure.message for words in _UNLIKE):
+        return None
+    return Remedy(
+        "let the function return what it is given: as many tensors, with the same shapes, dtypes "
+        "and devices"
+    )
+
+
 def _forbidden(recording: Recording, failed: Failed) -> Remedy | None:
     """A function that Dynamo refuses in compiled code, mark_dynamic for one."""
     if "Attempt to trace forbidden callable" not in failed.failure.message:
@@ -140,6 +167,8 @@ RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "recompile limit": _limited,
     "number": _number,
     "branches": _branches,
+    "undecided": _undecided,
+    "carried": _carried,
     "forbidden": _forbidden,
 }
 """In the order in which they are asked."""

@@ -227,15 +227,26 @@ def _keys_of_dispatch(it: Changing) -> str:
     )
 
 
+_ALGORITHMS = "choice of algorithms (torch.use_deterministic_algorithms)"
+_REDUCING = "way of adding up in torch.backends.cuda.matmul"
+_OVERRIDES = "overriding of functions (torch._C.DisableTorchFunction)"
 _STATES = {
     "grad_mode": "grad mode (torch.no_grad, torch.enable_grad)",
     "inference_mode": "inference mode (torch.inference_mode)",
     "autocast(cpu)": "autocast",
     "autocast(cuda)": "autocast",
     "default_dtype": "default dtype (torch.set_default_dtype)",
-    "deterministic_algorithms": "choice of algorithms (torch.use_deterministic_algorithms)",
+    "deterministic_algorithms": _ALGORITHMS,
+    "deterministic_algorithms_warn_only": _ALGORITHMS,
     "num_threads": "number of threads (torch.set_num_threads)",
+    "allow_tf32": "precision of matrix products (torch.set_float32_matmul_precision)",
+    "allow_fp16_reduce": f"{_REDUCING} (allow_fp16_reduced_precision_reduction)",
+    "allow_bf16_reduce": f"{_REDUCING} (allow_bf16_reduced_precision_reduction)",
+    "torch_function": _OVERRIDES,
+    "torch_function_all_disabled": _OVERRIDES,
 }
+_STATES |= {f"global state ({name})": words for name, words in _STATES.items()}
+"""By what differs, also as it is told where torch has said that and no value is known."""
 
 
 def _state(it: Changing) -> str:

@@ -12,12 +12,15 @@ told only where the recording shows it.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
+from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import short_name
 from stepper.model.change import Dynamic, Setting
+from stepper.model.program import Instruction
 
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
@@ -27,6 +30,7 @@ _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
+_INDEXED = frozenset({"list", "tuple", "dict", "ModuleList", "ModuleDict", "ParameterList"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
@@ -179,6 +183,38 @@ def _float(it: Changing) -> Advice | None:
     return it.advise(f"Hand over {it.name} as a tensor: torch.tensor({it.name}).")
 
 
+def _index(it: Changing) -> Advice | None:
+    """An int that chooses an element of a container: the graph has that element, and as a symbol
+    it would be a number again there."""
+    if not _a_number(it) or not it.all_are(int):
+        return None
+    for origin in _origins(it):
+        if origin.instruction is None or not _subscribes(origin.instruction):
+            continue
+        state = it.recording.state(origin.moment)
+        below = state.values.get(state.top.stack[-2]) if len(state.top.stack) > 1 else None
+        if below is not None and below.type in _INDEXED:
+            return it.advise(
+                f"{it.name} is an index into a {below.type}, and the element is a part of the "
+                "graph, so each value is compiled by itself: hand over the element instead, or "
+                "accept an entry for each.",
+                f"its guard comes from {origin.instruction.opname} on a {below.type}",
+            )
+    return None
+
+
+def _origins(it: Changing) -> Iterator[Origin]:
+    """Where the guards on it come from."""
+    for each in it.history.recompilations:
+        for failure in each.nearest.failures if each.nearest is not None else ():
+            if failure.origin is not None and unscoped(failure.source) == it.series.source:
+                yield failure.origin
+
+
+def _subscribes(row: Instruction) -> bool:
+    return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
+
+
 def _int_of_a_module(it: Changing) -> Advice | None:
     """An int that is an attribute of an nn.Module."""
     if not _a_number(it) or not _belongs_to_a_module(it):
@@ -259,6 +295,7 @@ VALUE_RULES: dict[str, Rule] = {
         "number, not made again": _not_made,
         "number made dynamic": _automatic,
         "float": _float,
+        "index": _index,
         "int of a module": _int_of_a_module,
         "global int": _global_int,
         "default int": _default_int,

@@ -24,6 +24,8 @@ _MEMBER = re.compile(
 _ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
 _IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]")
 _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
+_VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
+"""A variable of the environment, of which `os.environ` keeps the name as bytes."""
 _STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
 _RESUMED = re.compile(r"\btorch_dynamo_resume_in_(\w+?)_at_(\d+)\b")
 
@@ -41,6 +43,7 @@ def brief_source(source: str) -> str:
     """
     text = _MEMBER.sub(_member, short_name(source))
     text = _ATTRIBUTE.sub(r".\1", text)
+    text = _VARIABLE.sub(r"\1[\2]", text)
     text = _BUILTIN.sub(r"builtins.\1", text)
     return _IMPORTED.sub(lambda match: match[1].replace("_dot_", "."), text)
 

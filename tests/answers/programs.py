@@ -5,6 +5,7 @@ from tests.answers import (  # noqa: F401
     breaks_in_python,
     breaks_on_data,
     constants,
+    everyday,
     exports,
     failures,
     guarded,

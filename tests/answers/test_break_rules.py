@@ -38,6 +38,7 @@ AGAINST = {
     "output size": "size_from_data",
     "marked": "decided_by_a_symbol",
     "undecided": "branch_on_an_item",
+    "as a number": "branch_on_how_many_there_are",
     "math": "square_root_of_an_item",
     "numpy.random": "norm_of_numpy",
     "opaque function": "package_in_c",
@@ -102,6 +103,8 @@ FAILURES = {
     "recompile limit": ("counter_in_one_graph", "recompilation_refused"),
     "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
     "branches": ("branches_that_differ", "shapes_that_do_not_fit"),
+    "undecided": ("asked_whether_a_count_is_odd", "tensors_where_numbers_stand"),
+    "carried": ("loop_that_grows_its_tensor", "branches_that_differ"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""

@@ -15,6 +15,7 @@ itself: its `check_verbose` runs the same guards, and neither reorders nor count
 
 from __future__ import annotations
 
+import collections
 import linecache
 import re
 from collections.abc import Iterator
@@ -42,6 +43,8 @@ from stepper.model.program import PythonFrame, UserLine
 from stepper.model.value import TensorMeta
 from stepper.support.words import is_plain, plain_text
 
+_SIZED = (dict, list, tuple, set, frozenset, collections.deque)
+"""Containers whose length is a matter of C data."""
 _COMMENT = re.compile(
     # The user's line may end with a comment of its own: the place is behind the last mark.
     r"^(?P<code>.*?)\s*(?:  # (?P<user>.*?))?  # (?P<line>\S(?:(?!  # )[^\n])*?:\d+ in \S+)"
@@ -423,13 +426,22 @@ def _identity(code: str) -> int | None:
 # -- in words ----------------------------------------------------------------------------------
 
 
+def length_of(value: object) -> int | None:
+    """How many elements a builtin container has; None for anything else."""
+    kind = type(value)
+    for base in _SIZED:
+        if kind is base or type.__subclasscheck__(base, kind):
+            return base.__len__(value)  # type: ignore[arg-type]  # a container, whose base it is
+    return None
+
+
 def actual_text(kind: str, value: object) -> str:
     """What the guard found, as far as it looks."""
     match kind:
         case "TYPE_MATCH":
             return plain_text(type(value))
-        case "LENGTH_CHECK" | "DICT_LENGTH" if isinstance(value, list | tuple | dict | set):
-            return f"length {len(value)}"
+        case "LENGTH_CHECK" | "DICT_LENGTH" if (length := length_of(value)) is not None:
+            return f"length {length}"
         case "DICT_MANAGER" if isinstance(value, dict):
             return f"{plain_text(type(value))} of {len(value)}"
         case _:

@@ -7,7 +7,7 @@ import torch
 from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
 from stepper.engines.common.shape_conditions import seen
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
-from stepper.engines.dynamo.guard_tree import tensor_fields
+from stepper.engines.dynamo.guard_tree import length_of, tensor_fields
 from stepper.engines.dynamo.safe_reader import Answer, words
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum, literal
@@ -55,9 +55,9 @@ def differences(row: GuardRow, answer: Answer, expected: Datum) -> tuple[Differe
         return (Difference("identity", expected, Words("another object")),)
     if row.kind == "ID_MATCH":
         return (Difference("object", expected, _identity(value, expected)),)
-    if row.kind in _LENGTH and (size := _size(value)) is not None:
+    if row.kind in _LENGTH and (size := length_of(value)) is not None:
         return (Difference("length", expected, size),)
-    if row.kind == "DICT_MANAGER" and _size(value) is not None:
+    if row.kind == "DICT_MANAGER" and length_of(value) is not None:
         return (Difference("dictionary", expected, _dictionary(value)),)
     if row.kind in _CONSTANT:
         return (Difference("value", expected, datum(value, words)),)
@@ -99,15 +99,6 @@ def _expected(row: GuardRow, name: str) -> Datum:
     return Words(row.code[0] if len(row.code) == 1 else "all of " + "; ".join(row.code))
 
 
-def _size(value: object) -> int | None:
-    """How many elements a builtin container has; None for anything else."""
-    kind = type(value)
-    for base in (dict, list, tuple, set, frozenset):
-        if kind is base or type.__subclasscheck__(base, kind):
-            return base.__len__(value)  # type: ignore[arg-type]  # a container, whose base it is
-    return None
-
-
 def _actual(row: GuardRow, answer: Answer) -> Datum:
     if answer.saw:
         return datum(seen(answer.saw), words)
@@ -119,15 +110,15 @@ def _actual(row: GuardRow, answer: Answer) -> Datum:
         return tensor
     if row.kind == "TYPE_MATCH":
         return Words(words(type(value)))
-    if row.kind in _LENGTH and (size := _size(value)) is not None:
+    if row.kind in _LENGTH and (size := length_of(value)) is not None:
         return size
-    if row.kind == "DICT_MANAGER" and _size(value) is not None:
+    if row.kind == "DICT_MANAGER" and length_of(value) is not None:
         return _dictionary(value)
     return datum(value, words) if row.kind in _CONSTANT else Words(words(value))
 
 
 def _dictionary(value: object) -> Words:
-    return Words(f"{words(type(value))} of {_size(value)}")
+    return Words(f"{words(type(value))} of {length_of(value)}")
 
 
 def _identity(value: object, expected: Datum) -> Words:
