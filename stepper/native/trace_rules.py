@@ -28,7 +28,6 @@ _INLINED = (
     OPTIMIZERS,
     os.path.join(TORCH, "utils", "_foreach_utils.py"),
     os.path.join(TORCH, "utils", "_contextlib.py"),
-    os.path.join(TORCH, "utils", "_pytree.py"),
     os.path.join(TORCH, "autograd", "grad_mode.py"),
 )
 """What of torch is interpreted like the program."""

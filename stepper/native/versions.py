@@ -103,6 +103,8 @@ is_torch_function_enabled: Callable[[], bool] = torch._C._is_torch_function_enab
 own_backend_name = torch._C._get_privateuse1_backend_name
 log_usage = torch._C._log_api_usage_once
 assert_true: Callable[..., object] = torch._assert_async
+CHECKS: frozenset[object] = frozenset({torch._check, torch._assert})
+"""Functions that do nothing if their first argument is true."""
 autocast_is_on = torch._C._is_any_autocast_enabled
 
 DEVICE_MODULE = _device

@@ -52,6 +52,7 @@ from stepper.native.versions import (
     FakeTensor,
     end_of,
     enter_inference_mode,
+    is_view,
     set_grad_enabled,
     version_of,
 )
@@ -417,7 +418,7 @@ class OutputGraph:
         if isinstance(value, torch.Tensor):
             if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
                 raise unimplemented(f"an operator that returns a {type(value).__name__}")
-            if value.requires_grad and value.is_leaf:  # AOTAutograd would lose that
+            if value.requires_grad and value.is_leaf and not is_view(value):  # AOT would lose that
                 raise unimplemented("a tensor that is made to require gradients")
             return TensorVariable(proxy, guards=guards)
         if isinstance(value, SYMBOLS):

@@ -191,7 +191,8 @@ class InstructionTranslatorBase(Instructions):
         made_of = getattr(value, "cls", None)
         if isinstance(made_of, VariableTracker):
             return made_of.with_guards(value.guards)
-        if value.source is None and issubclass(kind, torch.Tensor):
+        of_torch = issubclass(kind, torch.Tensor | torch.Size)
+        if value.source is None and (of_torch or kind.__module__ == "torch.return_types"):
             return self.build(ConstantSource(kind), kind).with_guards(value.guards)
         if value.source is None:
             raise value.refuse("the type")

@@ -10,13 +10,15 @@ import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+import torch
+
 from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import Keywords, VariableTracker
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import (
     ExceptionVariable,
@@ -59,6 +61,8 @@ def all_constant(args: Sequence[VariableTracker], kwargs: dict[str, VariableTrac
     return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
 
 
+_DTYPES: dict[object, torch.dtype] = {bool: torch.bool, int: torch.int64, float: torch.float64}
+"""What operators take these for."""
 _OF_CLASSES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
@@ -87,6 +91,9 @@ class BuiltinVariable(VariableTracker):
     def truth(self, tx: Translator) -> bool:
         return True
 
+    def as_proxy(self) -> object:
+        return _DTYPES[self.fn] if self.fn in _DTYPES else super().as_proxy()
+
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.fn)
 
@@ -97,6 +104,11 @@ class BuiltinVariable(VariableTracker):
         if isinstance(self.fn, type) and type(found) in _OF_CLASSES:
             return BuiltinVariable(found, guards=self.guards)
         raise self.refuse(f"attribute {name}")
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if not isinstance(self.fn, type) or not hasattr(self.fn, "__class_getitem__"):
+            raise self.refuse("subscription")
+        return GenericAliasVariable(self, key, **self.propagate(self, key))
 
     def call_function(
         self,
@@ -259,7 +271,8 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
-    object.__setattr__: (3, 3), operator.contains: (2, 2), id: (1, 1), frozenset: (0, 1),
+    object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2), id: (1, 1),
+    frozenset: (0, 1),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -561,6 +574,15 @@ def _object_setattr(
         raise owner.refuse("object.__setattr__")
     owner.generic_setattr(tx, name.as_python_constant(), value)
     return ConstantVariable(None)
+
+
+@handles(object.__new__)
+def _object_new(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    from stepper.native.variables.new_object import make_by_object
+
+    return make_by_object(tx, args[0])
 
 
 @handles(setattr)

@@ -34,6 +34,31 @@ def bound_method(tx: Translator, owner: VariableTracker, name: str) -> VariableT
     return BoundBuiltinMethod(owner, name, guards=owner.guards)
 
 
+class GenericAliasVariable(VariableTracker):
+    """`list[int]` and the like, which say a type and are handed on.
+
+    origin, key: the class, and what it is of.
+    """
+
+    def __init__(
+        self, origin: VariableTracker, key: VariableTracker, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.origin = origin
+        self.key = key
+
+    def python_type(self) -> type:
+        return types.GenericAlias
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.origin, self.key]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen(self.origin)
+        codegen(self.key)
+        codegen.subscript()
+
+
 class BoundBuiltinMethod(VariableTracker):
     """A method of a builtin type, or of a tensor, with its object.
 

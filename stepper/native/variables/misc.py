@@ -10,6 +10,7 @@ from stepper.native.guards.class_dicts import MISSING, find, has, lookup, order_
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed
@@ -165,6 +166,8 @@ class SuperVariable(VariableTracker):
         rest = order_of(kind).index(start) + 1
         if name == "__getattribute__" and find(kind, name, rest)[1] is object.__dict__[name]:
             return GenericGetattrVariable(self.objvar, **self.propagate(self, self.objvar))
+        if name == "__init__" and find(kind, name, rest)[1] is object.__dict__[name]:
+            return GenericInitVariable(self.objvar, **self.propagate(self, self.objvar))
         method = getattr(self.objvar, "generic_setattr_method", None)
         if name == "__setattr__" and find(kind, name, rest)[1] is method:
             return GenericSetattrVariable(self.objvar, **self.propagate(self, self.objvar))
@@ -182,6 +185,8 @@ class SuperVariable(VariableTracker):
         owner, found = find(objvar.value, name, order.index(start) + 1)
         if found is MISSING:
             raise self.refuse(f"attribute {name}")
+        if found is object.__dict__["__new__"]:
+            return BuiltinVariable(found, **self.propagate(self, objvar))
         of_class = GetItemSource(AttrSource(objvar.source, "__mro__"), order.index(owner))
         return objvar.attribute(tx, AttrSource(of_class, name), found).with_guards(self.guards)
 
@@ -198,6 +203,20 @@ class GenericAccessVariable(VariableTracker):
 
     def python_type(self) -> type:
         return type(object().__str__)
+
+
+class GenericInitVariable(GenericAccessVariable):
+    """`object.__init__` of an object, which does nothing."""
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if args or kwargs:
+            raise self.refuse("a call with arguments")
+        return ConstantVariable(None)
 
 
 class GenericSetattrVariable(GenericAccessVariable):

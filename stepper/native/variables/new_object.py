@@ -1,9 +1,10 @@
 """Objects of the program's classes that the frame makes.
 
-Making one runs `__new__`, which is `object`'s, and `__init__`, which is interpreted. What is stored
-in the object is a pending change like any other; where the object is needed, transformed code makes
-an empty one and puts into it what it has then. A class with a metaclass, or with a `__new__` or a
-`__del__`, could do more than that, and is refused; the metaclass of abstract classes does not.
+Making one runs `__new__`, which is `object`'s in the end, and `__init__`; what the program has of
+both is interpreted. What is stored in the object is a pending change like any other; where the
+object is needed, transformed code makes an empty one and puts into it what it has then. A class
+with a metaclass or a `__del__` could do more than that, and is refused; the metaclass of abstract
+classes does not.
 """
 
 from __future__ import annotations
@@ -110,13 +111,14 @@ def make_new(
     begin = lookup(kind, "__init__")
     if issubclass(kind, BaseException):
         return _make_exception(tx, cls, args, kwargs)
-    plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
-    plain = plain and not issubclass(kind, torch.Tensor)
-    plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
     base = containers.container_of(kind)
     maker = object if base is None else dict if issubclass(base, dict) else base
-    made_by_object = lookup(kind, "__new__") is maker.__dict__["__new__"]
-    if not plain or not made_by_object or cls.source is None or has(kind, "__del__"):
+    makes = lookup(kind, "__new__")
+    if not _is_plain(cls):
+        raise cls.refuse("an instance")
+    if base is None and type(makes) is staticmethod:
+        return _make_by_program(tx, cls, args, kwargs)
+    if makes is not maker.__dict__["__new__"]:
         raise cls.refuse("an instance")
     by_object = begin is object.__init__ and (base is tuple or not (args or kwargs))
     inherited = base is not None and containers.inherits(kind, "__init__")
@@ -124,18 +126,63 @@ def make_new(
         raise cls.refuse("an instance")
     if base is tuple and (len(args) > 1 or kwargs):
         raise cls.refuse("an instance")
-    options = VariableTracker.propagate(cls)
     held = None if base is None else containers.new_contents(tx, base, args)
-    try:
-        make: Any = maker.__new__
-        empty = make(kind)
-    except TypeError:  # a class in C, which may not be made like that
-        raise cls.refuse("an instance") from None
-    made = NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)
+    made = _make_empty(cls, maker, held)
     if inherited:
         containers.call_inherited(tx, made, "__init__", args, kwargs)
     elif not by_object:
         _call_init(tx, made, args, kwargs)
+    return made
+
+
+def make_by_object(tx: Translator, cls: VariableTracker) -> VariableTracker | None:
+    """`object.__new__(cls)`; None: it is no class of which an object can be made here."""
+    if not isinstance(cls, UserDefinedClassVariable) or containers.container_of(cls.value):
+        return None
+    if not _is_plain(cls) or issubclass(cls.value, BaseException):
+        return None
+    return _make_empty(cls, object, None)
+
+
+def _is_plain(cls: UserDefinedClassVariable) -> bool:
+    """Whether making an instance runs `__new__` and `__init__`, and no more."""
+    kind = cls.value
+    plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
+    plain = plain and not issubclass(kind, torch.Tensor)
+    plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
+    return plain and cls.source is not None and not has(kind, "__del__")
+
+
+def _make_empty(
+    cls: UserDefinedClassVariable, maker: type, held: VariableTracker | None
+) -> NewObjectVariable:
+    try:
+        make: Any = maker.__new__
+        empty = make(cls.value)
+    except TypeError:  # a class in C, which may not be made like that
+        raise cls.refuse("an instance") from None
+    options = VariableTracker.propagate(cls)
+    return NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)
+
+
+def _make_by_program(
+    tx: Translator,
+    cls: UserDefinedClassVariable,
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> VariableTracker:
+    """An instance of a class that has a `__new__`, which may give something else, too."""
+    function = cls.var_getattr(tx, "__new__")
+    made = function.call_function(tx, [cls, *args], kwargs)
+    if not issubclass(made.python_type(), cls.value):
+        return made
+    if not isinstance(made, NewObjectVariable):
+        raise cls.refuse("an instance")
+    begin = lookup(made.python_type(), "__init__")
+    if type(begin) is types.FunctionType:
+        _call_init(tx, made, args, kwargs)
+    elif begin is not object.__init__:
+        raise cls.refuse("an instance")
     return made
 
 

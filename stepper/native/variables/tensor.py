@@ -464,6 +464,29 @@ class GraphOutputVariable(VariableTracker):
         codegen.load_graph_output(self.proxy.node)
 
 
+class StructSequenceVariable(GraphOutputVariable):
+    """The same, where the frame has made it of a sequence."""
+
+    is_made = True
+
+    def __init__(
+        self, items: list[VariableTracker], kind: type, **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(None, items, kind, **options)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def as_proxy(self) -> object:
+        raise self.refuse("use in the graph")
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(self.kind)
+        codegen.foreach(self.items)
+        codegen.build("BUILD_TUPLE", len(self.items))
+        codegen.call(1)
+
+
 def is_field(descriptor: object) -> bool:
     """Whether an entry of a class is a field of its struct sequence."""
     return type(descriptor).__name__ == "member_descriptor"

@@ -12,9 +12,11 @@ import torch.nn.functional
 
 from stepper.native import versions
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
 from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.builtin import has_attribute
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
@@ -23,7 +25,7 @@ from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
+    from stepper.native.variables.base import GuardOptions, TrackerOptions
 
 F = TypeVar("F")
 
@@ -50,6 +52,7 @@ _PYTHON_FUNCTIONS: frozenset[object] = frozenset(
 _STATE: dict[object, object] = {
     torch.is_grad_enabled: lambda tx: tx.output.grad_enabled,
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
+    torch.cuda.is_available: lambda tx: torch.cuda.is_available(),
     torch.is_autocast_enabled: lambda tx: _outside_of_modes(tx),
     torch.compiler.is_compiling: lambda tx: not _computes_otherwise(tx),
     torch.compiler.is_dynamo_compiling: lambda tx: not _computes_otherwise(tx),
@@ -74,6 +77,9 @@ def _computes_otherwise(tx: Translator) -> bool:
     in eager: optimizers would give other parameters."""
     code = tx.f_code
     return code.co_filename == _OPTIMIZER and code.co_name in ("_get_value", "_stack_if_compiling")
+
+
+_OVERRIDE = "__torch_function__"
 
 
 def _outside_of_modes(tx: Translator) -> bool:
@@ -146,7 +152,8 @@ def is_graph_function(value: object) -> bool:
 def is_torch_function(value: object) -> bool:
     """Whether `TorchInGraphFunctionVariable` knows what to do with a function."""
     try:
-        return answer_of(value) is not None or value in _QUESTIONS or is_graph_function(value)
+        known = answer_of(value) is not None or value in _QUESTIONS or value in versions.CHECKS
+        return known or is_graph_function(value)
     except TypeError:  # not hashable
         return False
 
@@ -192,10 +199,12 @@ class TorchInGraphFunctionVariable(VariableTracker):
             if self.value is versions.cudnn_enabled:  # no part of the global state
                 tx.output.install_guard(None, GuardBuilder.CUDNN_ENABLED)
             return wrap_constant(state(tx), options["guards"])
+        if self.value in versions.CHECKS:
+            return self._check(tx, args, kwargs, options)
         if self.value is torch.numel and isinstance(args[0], TensorVariable):
             return args[0].call_method(tx, "numel", [], {})
         if self.value in _QUESTIONS:
-            return self._answer(args, kwargs, options)
+            return self._answer(tx, args, kwargs, options)
         if "out" in kwargs:
             return self._write_to(tx, args, kwargs)
         alone = len(args) == 1 and not kwargs
@@ -206,6 +215,20 @@ class TorchInGraphFunctionVariable(VariableTracker):
             raise unimplemented("torch.tensor of a tensor")
         result = tx.call_in_graph("call_function", self.value, args, kwargs)
         return result.with_guards(self.guards)
+
+    def _check(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+        options: GuardOptions,
+    ) -> VariableTracker:
+        """A check that succeeds; one that does not has more to say."""
+        if not args or args[0].python_type() not in (bool, torch.SymBool) or kwargs:
+            raise self.refuse("a call")
+        if not args[0].truth(tx):
+            raise self.refuse("a call that raises an exception")
+        return ConstantVariable(None, **options)
 
     def _write_to(
         self, tx: Translator, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
@@ -226,14 +249,22 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def _answer(
         self,
+        tx: Translator,
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
         options: Any,
     ) -> VariableTracker:
         if "has_torch_function" in self.value.__name__:
+            asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
+            others = (each for each in asked if not isinstance(each, TensorVariable))
+            if any(has(each.python_type(), _OVERRIDE) for each in others):
+                raise self.refuse("a call with an object that has __torch_function__")
             return ConstantVariable(False, **options)
         if self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like:
-            return ConstantVariable(isinstance(args[0], TensorVariable), **options)
+            found = isinstance(args[0], TensorVariable)
+            if not found and self.value is not torch.is_tensor:
+                found = has_attribute(tx, args[0], _OVERRIDE)
+            return ConstantVariable(found, **options)
         values = [
             arg.fake if isinstance(arg, TensorVariable) else arg.as_python_constant()
             for arg in args

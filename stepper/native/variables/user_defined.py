@@ -40,7 +40,11 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
-from stepper.native.variables.tensor import TensorMethodVariable, is_graph_method
+from stepper.native.variables.tensor import (
+    StructSequenceVariable,
+    TensorMethodVariable,
+    is_graph_method,
+)
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -148,9 +152,20 @@ class UserDefinedClassVariable(UserDefinedVariable):
         from stepper.native.variables.new_object import make_new
 
         made = polyfilled.call(tx, self.value, self, args, kwargs)
+        if made is None and self.value.__module__ == "torch.return_types":
+            made = self._struct_sequence(tx, args, kwargs)
         if made is None and issubclass(type(self.value), enum.EnumMeta):
             made = self._member(tx, args, kwargs)
         return make_new(tx, self, args, kwargs) if made is None else made
+
+    def _struct_sequence(
+        self, tx: Translator, args: list[VariableTracker], kwargs: Keywords
+    ) -> VariableTracker:
+        """What has the shape of an operator's several results, made of a sequence."""
+        items = args[0].unpack(tx) if len(args) == 1 and not kwargs else []
+        if len(items) != getattr(self.value, "n_fields", None):
+            raise self.refuse("an instance")
+        return StructSequenceVariable(items, self.value, **self.propagate(self, args))
 
     def _member(
         self, tx: Translator, args: list[VariableTracker], kwargs: Keywords

@@ -302,3 +302,81 @@ def test_a_global_variable_of_another_module_is_read_as_it_was_set(
     captured = native.optimize_assert(run_graph)(f)
     assert [captured(torch.ones(1)).item() for _ in range(3)] == [3, 5, 7]
     assert other.count == 3
+
+
+class Vehicle:
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        return super().__new__(cls)
+
+    def __init__(self, wheels: int) -> None:
+        super().__init__()
+        self.wheels = wheels
+
+
+class Car(Vehicle):
+    def __new__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__new__(cls)
+        made.made = 1
+        return made
+
+    def __init__(self, wheels: int, doors: int = 2) -> None:
+        super().__init__(wheels)
+        self.doors = doors
+
+
+class Elsewhere:
+    """Whose instances are others."""
+
+    def __new__(cls) -> Any:
+        return Car(5)
+
+
+class Unfinished:
+    """Made with more than its `__init__`, which is object's, takes."""
+
+    def __new__(cls, value: int) -> Any:
+        made = object.__new__(cls)
+        made.value = value  # type: ignore[attr-defined]  # made here
+        return made
+
+
+def test_classes_that_make_their_instances_by_a_method_of_their_own() -> None:
+    def f(x: torch.Tensor) -> Any:
+        made: list[Any] = [Car(4, doors=5), Elsewhere(), Unfinished(7)]
+        y = x * made[0].wheels + made[0].doors + made[1].wheels + made[2].value
+        return y, [type(each) for each in made], [each.__dict__ for each in made]
+
+    captured = native.optimize_assert(run_graph)(f)
+    for _ in range(2):
+        assert captured(torch.ones(1)) == f(torch.ones(1))
+
+
+class TensorLike:
+    @classmethod
+    def __torch_function__(
+        cls, function: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return "taken over"
+
+
+def test_what_is_like_a_tensor_is_so_when_captured() -> None:
+    def f(x: torch.Tensor, other: Any) -> Any:
+        like = torch.overrides.is_tensor_like(other), torch.overrides.is_tensor_like(x)
+        taken = torch.overrides.has_torch_function((x, other))
+        return torch.add(x, other) if taken else x + 1, like, type(x.shape) is torch.Size
+
+    for other in (TensorLike(), Base()):
+        check(f, torch.ones(2), other)
+
+
+def test_checks_that_succeed_and_types_as_dtypes_stand_in_one_graph() -> None:
+    def f(x: torch.Tensor, n: int) -> Any:
+        torch._check(x.shape[0] == 3)
+        torch._check(n > 0, lambda: "no number")
+        pair = torch.return_types.max((x, x + n))
+        return x.to(bool).to(float) + torch.zeros(3, dtype=int), pair, type(pair).__name__
+
+    captured = native.optimize_assert(run_graph)(f)
+    assert str(captured(torch.ones(3), 2)) == str(f(torch.ones(3), 2))
+    with pytest.raises(RuntimeError, match="no number"):
+        native.optimize(run_graph)(f)(torch.ones(3), 0)
