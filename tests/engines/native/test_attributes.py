@@ -374,7 +374,9 @@ def test_checks_that_succeed_and_types_as_dtypes_stand_in_one_graph() -> None:
         torch._check(x.shape[0] == 3)
         torch._check(n > 0, lambda: "no number")
         pair = torch.return_types.max((x, x + n))
-        return x.to(bool).to(float) + torch.zeros(3, dtype=int), pair, type(pair).__name__
+        kinds: tuple[Any, Any, Any] = bool, float, int  # torch takes them; its stubs do not say so
+        y = x.to(kinds[0]).to(kinds[1]) + torch.zeros(3, dtype=kinds[2])
+        return y, pair, type(pair).__name__
 
     captured = native.optimize_assert(run_graph)(f)
     assert str(captured(torch.ones(3), 2)) == str(f(torch.ones(3), 2))
