@@ -465,7 +465,7 @@ class GraphOutputVariable(VariableTracker):
 
 
 class StructSequenceVariable(GraphOutputVariable):
-    """The same, where the frame has made it of a sequence."""
+    """What looks like an operator's several results, and was made of a sequence by the frame."""
 
     is_made = True
 
