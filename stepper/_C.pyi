@@ -422,8 +422,9 @@ def shortened(text: str, most: int, /) -> str:
     """A text in at most `most` characters, with `…` for what was cut: no word, or so much of it
     that what looks like a secret can be recognized (csrc/support/shorten.c)."""
 
-def shortest(function: Callable[[Any], object], argument: object, times: int, /) -> int:
-    """Nanoseconds of the shortest of so many calls of a function with an argument."""
+def shortest(function: Callable[[Any], Any], argument: object, times: int, /) -> tuple[Any, int]:
+    """What a function returns for an argument, and the nanoseconds of the shortest of so many
+    calls."""
 
 def shortened_at(text: str, most: int, /) -> int:
     """How much of a text is kept when it has more than `most` characters."""

@@ -140,7 +140,8 @@ def _left_out_by_hits(a: CompileTimes, b: CompileTimes) -> Iterator[Line]:
         if before is None or _states(root) != {"hit"}:
             continue
         there = {unnumbered(each.name) for each in root.walk()}
-        gone = {each.name for each in before.walk() if unnumbered(each.name) not in there}
+        phases = (each for each in before.walk() if each.timing.cache is None)
+        gone = {each.name for each in phases if unnumbered(each.name) not in there}
         for each in before.outermost(gone):
             spent[each.name] += each.total
     if spent:

@@ -137,13 +137,14 @@ def cost_lines(recording: Recording, function: str = "", *, every: bool = False)
         return
     yield Line("")
     yield Line("at calls of what was compiled, the median of those recorded", role="title")
-    yield Line("  below each its longest guards, without getting to their values", role="dim")
+    where = "below each its longest guards, without getting to their values: a call, and all calls"
+    yield Line(f"  {where}", role="dim")
     for each in found if every else found[: 2 * _MOST]:
         yield Line(f"  {short_name(each.name)}  {_parts(each)}", each.moment)
         guards = [(row, ns) for row, ns in each.by_guard.most_common() if ns]
         for row, nanoseconds in guards if every else guards[:_MOST]:
             one = brief(nanoseconds // len(each.guards))
-            yield Line(f"      {one:>8}  {guard_words(row)}", role="dim")
+            yield Line(f"      {one:>8} {brief(nanoseconds):>8}  {guard_words(row)}", role="dim")
     if not every and len(found) > 2 * _MOST:
         yield Line(f"  … {plural(len(found) - 2 * _MOST, 'more entry')} (--all)", role="dim")
 

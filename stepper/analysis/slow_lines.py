@@ -32,7 +32,7 @@ from stepper.client.text import (
     walk_name,
 )
 from stepper.model.program import UserLine
-from stepper.model.timing import BACKEND_PHASES, GUARD_MADE
+from stepper.model.timing import BACKEND_PHASES, GARBAGE, GUARD_MADE
 from stepper.model.trace import Attempt, Translation, headline
 from stepper.recording.reader import Recording
 
@@ -59,7 +59,8 @@ _WORDS = {
     "Scheduler.__init__": "scheduling",
     "compile_file": "the C++ compiler",
     "async_compile.wait": "waiting for compile workers",
-    "gc": "garbage collection",
+    "gc": "garbage that the compiler collects",
+    GARBAGE: "Python's garbage collection",
     "inductor_codecache_torch_key": "torch's key for the cache",
 }
 """What torch's names for some of its phases mean."""

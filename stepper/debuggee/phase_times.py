@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from stepper._C import Steps
-from stepper.model.timing import CacheAnswer, Timing
+from stepper.debuggee.garbage import Garbage
+from stepper.model.timing import GARBAGE, RUNS, CacheAnswer, Timing
 from stepper.model.trace import MomentId
 
 
@@ -38,11 +39,16 @@ class PhaseTimes:
         self._next_id = next_id
         self._steps = steps
         self._open: dict[int, list[_Open]] = {}
+        self._garbage = Garbage(lambda: steps.clock(), self._collected)
+        self._waiting: list[Timing] = []
+        """Collections of garbage that are not written yet."""
 
     def began(self, name: str, moment: MomentId) -> None:
         """A phase begins in this thread."""
         stack = self._open.setdefault(threading.get_ident(), [])
         steps = self._steps
+        if name not in RUNS:
+            self._garbage.listen()
         stack.append(_Open(self._next_id(), name, steps.clock(), steps.away, moment))
 
     def dropped(self, name: str) -> None:
@@ -51,6 +57,23 @@ class PhaseTimes:
         if any(phase.name == name for phase in stack):
             while stack.pop().name != name:
                 pass
+        self._leave_garbage()
+
+    def _leave_garbage(self) -> None:
+        """Write what the collector took, and listen no more when no phase is open."""
+        while self._waiting:
+            self._write(self._waiting.pop(0))
+        if not any(self._open.values()):
+            self._garbage.leave()
+
+    def _collected(self, began: int, nanoseconds: int) -> None:
+        """The collector has run in this thread; called in the midst of anything."""
+        stack = self._open.get(threading.get_ident())
+        if stack and stack[-1].name not in RUNS:
+            id, parent = self._next_id(), stack[-1].id
+            moment, thread = self._steps.moment, _thread()
+            found = Timing(id, GARBAGE, began, nanoseconds, moment, parent=parent, thread=thread)
+            self._waiting.append(found)
 
     def ended(
         self,
@@ -84,6 +107,12 @@ class PhaseTimes:
                 compile_id=compile_id,
             )
         )
+        self._leave_garbage()
+
+    def close(self) -> None:
+        """Nothing is told any more."""
+        self._open.clear()
+        self._garbage.leave()
 
     def cache_answered(
         self, name: str, answer: CacheAnswer, moment: MomentId, translation: int | None

@@ -676,12 +676,14 @@ class Recorder:
         self.controller.notice(text)
         self._event(self.moment, EventKind.NOTE, text)
         self.walks.muted = True
+        self._phase_times.close()
         self.steps.clear()  # without telling: that may be what broke down
         self._writer.flush()
 
     def detach(self) -> None:
         """Record nothing and keep nothing from now on: the engine is about to be uninstalled."""
         self.walks.muted = True
+        self._phase_times.close()
         self._forget_all()
 
     def store_value(self, id: int, body: bytes) -> None:

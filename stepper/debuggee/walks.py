@@ -32,7 +32,7 @@ from __future__ import annotations
 
 import _thread
 import time
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -328,6 +328,26 @@ class Walk(WalkState):
                     )
                 finally:
                     recorder.stepping = self._pending = None
+
+    @property
+    def unheard(self) -> bool:
+        """Whether its moments are only written: nobody waits for one."""
+        recorder = self._recorder
+        return recorder.everything and not recorder.controller.alert and not self.idle
+
+    def unheard_moments(
+        self, frame: WalkFrame, told: Iterable[tuple[int, dict[str, Described]]]
+    ) -> list[MomentId]:
+        """Instructions of the frame, one after the other, each with its locals: what `moment` does
+        while it is unheard. Returns their numbers."""
+        numbers = []
+        with self._walks.writing:
+            self._frame = frame
+            for ip, locals in told:
+                frame.ip = ip
+                self._record(frame, [], locals, ())
+                numbers.append(frame.last_moment)
+        return numbers
 
     def leave(self, frame: WalkFrame) -> None:
         """The frame ends, by return or by exception."""

@@ -103,6 +103,13 @@ class Check(msgspec.Struct, frozen=True, array_like=True):
         """Why it fails, in words; `guard`: its own."""
         return ", ".join(map(str, self.differences)) or self.why or "; ".join(guard.code)
 
+    def at(self, moment: MomentId) -> Check:
+        """The same, asked at a moment."""
+        return Check(
+            self.place, self.verdict, moment, self.nanoseconds, self.actual, self.differences,
+            self.why,
+        )  # fmt: skip
+
     def says_the_same(self, other: Check) -> bool:
         """Whether all of it is the other's, but for when it was asked and how long it took."""
         return (

@@ -12,6 +12,8 @@ TRANSFORMED_RUN = "run.transformed_code"
 """The name of what is no phase of compiling: a call's run of what was compiled."""
 GRAPH_RUN = "run.graph"
 """In its midst, the run of a graph."""
+GARBAGE = "python.gc"
+"""What Python's garbage collector took in the midst of a phase."""
 GUARD_MADE = "guard."
 """How the name of what it took to make a guard begins; behind it stands the guard's kind."""
 RUNS = frozenset({TRANSFORMED_RUN, GRAPH_RUN})
@@ -45,7 +47,8 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int
     """1, 2, … in the order in which they began."""
     name: str
-    """The compiler's own, e.g. `bytecode_tracing`; or one of `RUNS`, or of a guard's making."""
+    """The compiler's own, e.g. `bytecode_tracing`; or one of `RUNS`, `GARBAGE`, or of a guard's
+    making."""
     began: int
     """Nanoseconds on the compiler's clock, on which moments have their instants, too. It goes on
     only while the compiler works, and means nothing but beside others."""

@@ -42,6 +42,8 @@ class Ran:
         self.metrics: list[dict[str, float | None]] = told["metrics"]
         self.functions: list[tuple[str, int]] = told["functions"]
         """What torch's profiler says of each call that was traced."""
+        self.callbacks: int = told["callbacks"]
+        """Of the garbage collector, when all was compiled."""
         self.recording = Recording.open(str(self.file))
         self.times = CompileTimes(self.recording)
 

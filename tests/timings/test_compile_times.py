@@ -15,7 +15,7 @@ from pathlib import Path
 from stepper.analysis.compile_times import GUARDS, TRACING, CompileTimes
 from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
-from stepper.model.timing import BACKEND_PHASES, CacheAnswer
+from stepper.model.timing import BACKEND_PHASES, GARBAGE, RUNS, CacheAnswer
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 from tests import ready
@@ -48,7 +48,7 @@ def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
     timings = ran.recording.timings() or []
     counted = {name: len(times) for name, times in ran.times_of_torch.items()}
     phases = [each for each in timings if each.cache is None and each.guard is None]
-    recorded = Counter(each.name for each in phases)
+    recorded = Counter(each.name for each in phases if each.name != GARBAGE)
     assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
     # torch counts what it times by other means, too, and does not count the outermost.
     assert recorded == {name: counted.get(name, 0) for name in recorded} | {
@@ -117,6 +117,19 @@ def test_each_guards_making_is_timed_while_guards_are_built(ran: Ran) -> None:
             ) or attempt.restart_reason
     lines = [line.text for line in slow_lines(ran.recording)]
     assert any(line.startswith("guards, made in ") for line in lines)
+
+
+def test_garbage_that_is_collected_has_its_own_time(ran: Ran) -> None:
+    """In the backend that made it; at the end the collector's callbacks are the program's own."""
+    timings = ran.recording.timings() or []
+    names = {each.id: each.name for each in timings}
+    within = [names[each.parent or 0] for each in timings if each.name == GARBAGE]
+    assert "backend_compile" in within
+    assert not set(within) & {GARBAGE, *RUNS}
+    assert any(
+        "Python's garbage collection" in line.text for line in slow_lines(ran.recording, every=True)
+    )
+    assert ran.callbacks == 0
 
 
 def test_what_a_cache_answers_is_recorded_in_the_phase_that_asked(ran: Ran) -> None:

@@ -12,8 +12,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, MappingProxyType
 from typing import Any, Generic, NamedTuple
 
-import msgspec
-
 from stepper._C import shortened
 from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
@@ -27,7 +25,7 @@ from stepper.engines.common.rebuildable import describe_whole
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, TriedEntry
 from stepper.model.program import Code, Instruction, PythonFrame
-from stepper.model.trace import EventKind, Outcome, Phase
+from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 
 HIT = "HIT"
 MISS = "MISS"
@@ -224,13 +222,18 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
     """`function`: whose call it is, for the events; empty: there are none."""
     before = parent.last_moment
     frame = walk.enter(trial.code, parent)
-    checks: list[Check] = []
     told = {} if trial.told is None else trial.told
-    for check in trial.checks:
+    moments: list[MomentId] = []
+    if walk.unheard:
+        notes = ((each.place, _notes_again(trial, each, told)) for each in trial.checks)
+        moments = walk.unheard_moments(frame, notes)
+    elif not walk.idle:
+        for check in trial.checks:
+            walk.moment(frame, check.place, locals=_notes_again(trial, check, told))
+            moments.append(frame.last_moment)
+    checks = [each.at(moment) for each, moment in zip(trial.checks, moments, strict=False)]
+    for check in trial.checks[-1:]:
         guard = trial.guards[check.place]
-        if not walk.idle:
-            walk.moment(frame, check.place, locals=_notes_again(guard, check, told))
-            checks.append(msgspec.structs.replace(check, moment=frame.last_moment))
         if check.verdict is Verdict.FAIL and function:
             what = f"{guard.kind} {guard.source}".strip()
             walk.occurred(
@@ -248,10 +251,10 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
     walk.leave(frame)
 
 
-def _notes_again(guard: CheckedGuard, check: Check, told: Told) -> dict[str, Described]:
+def _notes_again(trial: EntryTrial, check: Check, told: Told) -> dict[str, Described]:
     """The locals of the moment before a guard is asked; as they were before, but for the time,
     where all else is as it was."""
-    before = told.get(check.place)
+    before, guard = told.get(check.place), trial.guards[check.place]
     if before is None or before[0] is not guard or not check.says_the_same(before[1]):
         notes = check_notes(guard, check)
         told[check.place] = guard, check, notes

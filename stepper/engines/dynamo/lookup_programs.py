@@ -47,8 +47,6 @@ PRECOMPILED = "PRECOMPILED"
 EVERYBODY = -1
 """The region of everybody."""
 
-_GUARDS_KEPT = 4_000
-"""Guards of an entry of which it is kept what is recorded of them."""
 _KNOW_AN_OBJECT = frozenset({"ID_MATCH"})
 """Guards that know an object by identity."""
 _DEAD = re.compile(r"^Cache line invalidated because (.*) got deallocated$")
@@ -86,15 +84,15 @@ class Candidate:
 
     def read(self) -> None:
         """Read its guards, in the order in which this lookup tried them."""
-        few = self.asks_few
-        self.tree = self.memory.tree(self.wrapper, few=few)
+        few, memory = self.asks_few, self.memory
+        self.tree = memory.tree(self.wrapper, few=few)
         if self._draft is not None:
             # Dynamo runs them as functions of ours, behind one that asks whether it is in use.
             for index, check in enumerate(self._draft.kept_checks, 1):
                 row = msgspec.structs.replace(check.row, index=index)
                 self.tree.checks[index] = check._replace(row=row)
-        order = None if few else self.memory.order
-        if order is not None and order == [key_of(check.row) for check in self.tree.checks]:
+        order = None if few else memory.order
+        if order is not None and order is memory.kept_order:
             self.checks = self.tree.checks
             return
         found = {key_of(check.row): check for check in self.tree.checks}
@@ -104,6 +102,8 @@ class Candidate:
             self.checks = list(self.tree.checks)
             if not few:
                 self.remember()
+        if self._draft is None and not few:
+            memory.keep(self.tree.root, self.checks)
 
     def time(self, reader: SafeReader) -> int | None:
         """Nanoseconds of its guards, which pass; None: they are a draft's, run as functions."""
@@ -137,9 +137,19 @@ class Candidate:
 
     def guards(self) -> tuple[CheckedGuard, ...]:
         """All its rows, as they are now that it has been read."""
-        return (*self.own_rows, *map(self.memory.guard, self.checks))
+        rows, own = [check.row for check in self.checks], self.own_rows
+        memory = self.memory
+        known = memory.listed
+        if known is not None and known[:3] == (rows, own, len(memory.names)):
+            return known[3]
+        named = (memory.names.get(key_of(row), "") for row in rows)
+        found = (*own, *map(checked_guard, rows, named))
+        memory.listed = rows, own, len(memory.names), found
+        return found
 
 
+_Rows = tuple[list[GuardRow], tuple[CheckedGuard, ...], int, tuple[CheckedGuard, ...]]
+"""Its guards, the rows about the entry as a whole, how many names were known, and all its rows."""
 _Listed = tuple["weakref.ref[CodeType]", tuple[str, Sequence[CheckedGuard]], Code]
 """Whose call it was, the label of the entry and its rows, and what they became."""
 
@@ -147,7 +157,9 @@ _Listed = tuple["weakref.ref[CodeType]", tuple[str, Sequence[CheckedGuard]], Cod
 class Memory:
     """What is remembered of an entry from one lookup to the next; holds nothing of the program."""
 
-    __slots__ = ("_guards", "_trees", "nameless", "names", "order", "place", "program", "told")
+    __slots__ = (
+        "_trees", "kept_order", "listed", "nameless", "names", "order", "place", "program", "told",
+    )  # fmt: skip
 
     def __init__(self, place: int) -> None:
         self.order: list[Key] | None = None
@@ -157,7 +169,10 @@ class Memory:
         self.told: Told = {}
         """What was told last of each of its rows."""
         self._trees: PerObject[Any, Kept] = PerObject()
-        self._guards: dict[int, tuple[GuardRow, str, CheckedGuard]] = {}
+        self.kept_order: list[Key] | None = None
+        """The order in which its guards are kept; None: they are not."""
+        self.listed: _Rows | None = None
+        """Its rows as they were recorded last."""
         self.program: _Listed | None = None
         """Its rows as they were listed last."""
         self.nameless = False
@@ -170,23 +185,14 @@ class Memory:
             return GuardTree(wrapper, few=few)
         if (kept := self._trees.get(root)) is not None:
             return GuardTree(wrapper, checks=again(kept, root))
-        tree = GuardTree(wrapper)
-        if (kept := keep(root, tree.checks)) is not None:
-            self._trees.set(root, kept)
-        return tree
+        self.kept_order = None
+        return GuardTree(wrapper)
 
-    def guard(self, check: Check) -> CheckedGuard:
-        """A guard as it is recorded; the same one as long as nothing more is known of it."""
-        row = check.row
-        name = self.names.get(key_of(row), "") if row.kind in _KNOW_AN_OBJECT else ""
-        known = self._guards.get(id(row))
-        if known is not None and known[0] is row and known[1] == name:
-            return known[2]
-        if len(self._guards) >= _GUARDS_KEPT:
-            self._guards.clear()
-        found = checked_guard(row, name)
-        self._guards[id(row)] = row, name, found
-        return found
+    def keep(self, root: Any, checks: list[Check]) -> None:
+        """Keep its guards as they were put into the order that is remembered, where they can be."""
+        if (kept := keep(root, checks)) is not None:
+            self._trees.set(root, kept)
+            self.kept_order = self.order
 
     def learn_names(self, wrapper: Any, reader: SafeReader) -> None:
         """What the objects are called that the entry's guards know by identity: at a call for which

@@ -27,7 +27,7 @@ import torch
 from stepper.engines.common.shape_conditions import IN_CPP, same_object_as, values_in
 from stepper.engines.common.versions import without_overrides
 from stepper.engines.dynamo import guard_tree
-from stepper.engines.dynamo.guard_times import leaf_time, tree_time
+from stepper.engines.dynamo.guard_times import ask_leaf, tree_time
 from stepper.engines.dynamo.guard_tree import Check
 from stepper.model.cache import GuardRow, Verdict
 from stepper.support.words import is_plain, plain_text
@@ -166,8 +166,8 @@ class SafeReader:
 
     @staticmethod
     def _call(leaf: Any, value: Any, reached: bool) -> Answer:
-        passed = bool(leaf(value))
-        return Answer(_verdict(passed), value, reached, "", leaf_time(leaf, value))
+        passed, spent = ask_leaf(leaf, value)
+        return Answer(_verdict(passed), value, reached, "", spent)
 
     def _ask_condition(self, row: GuardRow, scope: dict[str, Any]) -> Answer:
         """One condition of a shape guard. Its values are read first: to compare what is no plain
