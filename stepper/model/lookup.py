@@ -104,7 +104,7 @@ class Check(msgspec.Struct, frozen=True, array_like=True):
         return ", ".join(map(str, self.differences)) or self.why or "; ".join(guard.code)
 
     def at(self, moment: MomentId) -> Check:
-        """The same, asked at a moment."""
+        """This check, as it was asked at a moment."""
         return Check(
             self.place, self.verdict, moment, self.nanoseconds, self.actual, self.differences,
             self.why,
