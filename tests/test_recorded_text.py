@@ -106,7 +106,7 @@ IN_ANALYSIS = {
         "names_of": "Python's: instructions",
         "inherited": "a step of torch's sources",
     },
-    "handed_on.py": {"spelled_inside": "torch's sources"},
+    "handed_on.py": {"spell": "torch's sources"},
     "kind_rules.py": {
         "": "torch's dtypes",
         "_dtype": "torch's dtypes",

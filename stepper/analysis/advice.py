@@ -8,6 +8,7 @@ from functools import cached_property
 import msgspec
 
 from stepper.analysis.conditions import holds
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sources import path_of, spelled
@@ -82,10 +83,10 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """What is recorded of the function's compilations."""
         return self.entries.history
 
-    @property
+    @cached_property
     def name(self) -> str:
         """The thing, as its user would write it."""
-        return spelled(self.series.source)
+        return spelled_inside(self.recording, self.newest, self.series.source)
 
     @property
     def what(self) -> str:

@@ -22,6 +22,7 @@ import msgspec
 from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
+from stepper.client.frame_names import compiled_name
 from stepper.client.text import is_installed, one_line, short_name, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
@@ -171,7 +172,7 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
         if any(attempt.id in broken for attempt in attempts):
             continue
         reason = one_line(item.reason.partition("\n")[0])
-        key = (item.name, item.filename, item.line, reason)
+        key = (compiled_name(recording, item), item.filename, item.line, reason)
         found.setdefault(key, []).append((item.first_moment, item.instructions))
     for frame in recording.skipped_frames():
         key = (frame.name, frame.filename, frame.line, one_line(frame.reason))

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 
 from stepper.analysis.compile_times import CompileTimes, Timed
 from stepper.analysis.line import Line
-from stepper.client.text import plural, short_name, time_words
+from stepper.client.frame_names import compiled_title
+from stepper.client.text import plural, time_words
 from stepper.model.timing import CacheAnswer
 
 _WORDS = {"hit": "hit", "miss": "miss", "bypass": "graph that bypassed it"}
@@ -26,7 +27,7 @@ def answers(times: CompileTimes) -> list[tuple[str, CacheAnswer]]:
 def asking(times: CompileTimes, root: Timed) -> str:
     """The compilation that a phase is of; empty: it is not known."""
     item = times.translations.get(times.owner(root) or 0)
-    name = "" if item is None else f"{item.compile_id} {short_name(item.name)}"
+    name = "" if item is None else compiled_title(times.recording, item)
     return f"{name}{' backward' * (root.name == 'entire_backward_compile')}"
 
 

@@ -140,7 +140,8 @@ def operand_text(value: Value | None, operand: Operand) -> str:
 
 
 def _whose(failed: Failed) -> str:
-    return f"{failed.compile_id} {short_name(failed.name)}".lstrip()
+    name = failed.inner or failed.shown or failed.name
+    return f"{failed.compile_id} {short_name(name)}".lstrip()
 
 
 def _alike(failed: Failed) -> tuple[object, ...]:

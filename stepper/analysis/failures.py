@@ -15,7 +15,7 @@ from stepper.analysis.handed_on import name_inside
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import is_meant
+from stepper.client.frame_names import compiled_name, is_meant
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
@@ -71,6 +71,9 @@ class Failed(msgspec.Struct, frozen=True):
     """The lookup that found no entry; None: it is not recorded, or this failed later."""
     inner: str = ""
     """The program's own function, where the translated one is torch's and leads to it."""
+    shown: str = ""
+    """What the translated one is called, by its place in the model and its class, where that is
+    recorded."""
 
     @property
     def suppressed(self) -> bool:
@@ -230,6 +233,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
         lookup=_lookup(recording, failure),
         inner="" if item is None else name_inside(recording, item),
+        shown="" if item is None else compiled_name(recording, item),
     )
 
 

@@ -7,16 +7,19 @@ the compiler calls `args[0]` is `x` in the model's `forward`, and a person asks 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from stepper.analysis.sites import in_torch
-from stepper.analysis.sources import Path, path_of, spelled
+from stepper.analysis.sources import Path, path_of, spelled, unscoped
 from stepper.model.trace import Frame, State, Translation
 from stepper.recording.reader import Recording
 
 _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
 _MOST_FRAMES = 100
+
+Spelling = Callable[[str], str]
+"""How a source is written."""
 
 
 def names_inside(recording: Recording, item: Translation) -> dict[str, str]:
@@ -91,9 +94,23 @@ def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:
     return Path(outer.root, (*outer.steps, *path.steps), outer.globally)
 
 
+def spelling(recording: Recording, item: Translation) -> Spelling:
+    """How its user would write a source, by the names that the program's own function has."""
+    names = {
+        written: name
+        for name, source in names_inside(recording, item).items()
+        for written in (source, unscoped(source))
+    }
+
+    def spell(source: str) -> str:
+        for inside, name in names.items():
+            if source.startswith(inside) and source[len(inside) :][:1] in ("", ".", "["):
+                return f"{name}{source.removeprefix(inside)}"
+        return spelled(source)
+
+    return spell
+
+
 def spelled_inside(recording: Recording, item: Translation, source: str) -> str:
     """A source as its user would write it, by the name that the program's own function has."""
-    for name, inside in names_inside(recording, item).items():
-        if source.startswith(inside) and source[len(inside) :][:1] in ("", ".", "["):
-            return f"{name}{source.removeprefix(inside)}"
-    return spelled(source)
+    return spelling(recording, item)(source)

@@ -28,6 +28,7 @@ from stepper.analysis.recompile_lines import (
     failure_text,
     how_known,
     origin_lines,
+    spelling_of,
 )
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import (
@@ -43,7 +44,12 @@ from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sites import Site, site_at, way_to
 from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.walks import Calls, compiled_again
-from stepper.client.frame_names import brief_compiled_name, compiled_title, walk_title
+from stepper.client.frame_names import (
+    brief_compiled_name,
+    compiled_title,
+    walk_title,
+    with_shown_names,
+)
 from stepper.client.names import brief_function
 from stepper.client.text import (
     clip,
@@ -126,7 +132,7 @@ def glimpse(recording: Recording, moment: MomentId) -> Here:
     culprit = None if site is None else _at_site(recording, site)
     if event is not None:
         at_it = event.kind in _BY_THE_INSTRUCTION
-        return Here(_said(event), event.kind, culprit if at_it else None, whole=False)
+        return Here(_said(recording, event), event.kind, culprit if at_it else None, whole=False)
     return Here(_doing(recording, site), None, culprit, whole=False)
 
 
@@ -194,9 +200,10 @@ def _callers(recording: Recording, moment: MomentId) -> Iterator[Line]:
 # What it is about
 
 
-def _said(event: Event) -> str:
+def _said(recording: Recording, event: Event) -> str:
     """An event in a line."""
-    text = clip(one_line(short_name(headline(event.text))), _TEXT)
+    text = one_line(short_name(headline(event.text)))
+    text = clip(with_shown_names(recording, text), _TEXT)
     kind = str(event.kind).replace("-", " ")
     return text if event.kind is EventKind.END else f"{kind}: {text}"
 
@@ -207,7 +214,9 @@ def _unindented(line: Line) -> Line:
 
 def _told(recording: Recording, event: Event) -> Here:
     at_it = event.kind in _BY_THE_INSTRUCTION
-    return Here(_said(event), event.kind, _at_moment(recording, event.moment) if at_it else None)
+    return Here(
+        _said(recording, event), event.kind, _at_moment(recording, event.moment) if at_it else None
+    )
 
 
 def _broken(recording: Recording, event: Event) -> Here:
@@ -278,7 +287,7 @@ def _missed(recording: Recording, event: Event) -> Here:
         before = calls.before(item)
         if before is not None and before.id == lookup:
             return _recompiled(recording, item, event)
-    return Here(_said(event), event.kind)
+    return Here(_said(recording, event), event.kind)
 
 
 def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
@@ -326,7 +335,7 @@ def _advice(recording: Recording, found: Recompilation) -> str:
 
 def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, list[Line]]:
     """Why an entry did not fit, the line because of which it asks, and what led to that."""
-    failure = tried.failures[0]
+    failure, spell = tried.failures[0], spelling_of(recording, tried)
     culprit: Culprit | None = None
     for step in failure.conditions[-1:]:
         culprit = _at_moment(recording, step.moment)
@@ -339,7 +348,7 @@ def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, lis
         line = failure.user_line or (origin.line if origin is not None else None)
         culprit = _at_line(line, failure.moment)
     leads = [
-        Line(f"{failure_text(each)}{how_known(each)}", each.moment)
+        Line(f"{failure_text(each, spell)}{how_known(each)}", each.moment)
         for each in tried.failures[1:_FAILURES]
     ]
     steps = failure.conditions[-_CONDITIONS:]
@@ -350,7 +359,7 @@ def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, lis
     if tried.translation is not None:
         made = recording.translation(tried.translation)
         leads.append(Line(f"{tried.entry} was compiled there", made.first_moment))
-    return differing_text(failure), culprit, leads
+    return differing_text(failure, spell), culprit, leads
 
 
 def _guard_failed(recording: Recording, event: Event) -> Here:
@@ -360,7 +369,7 @@ def _guard_failed(recording: Recording, event: Event) -> Here:
     lookup = recording.translation(recording.attempt(place.attempt).translation)
     tried = failed_check(recording, lookup, event.moment)
     if tried is None:
-        return Here(_said(event), event.kind)
+        return Here(_said(recording, event), event.kind)
     why, culprit, leads = _entry(recording, tried)
     return Here(f"a guard of {tried.entry} fails: {why}", event.kind, culprit, "", (*leads,))
 
@@ -405,11 +414,11 @@ def _begun_at(recording: Recording, moment: MomentId) -> Iterator[int]:
 
 def _died(recording: Recording, event: Event) -> Here:
     there = recording.events(kinds=(event.kind,), after=event.moment - 1, before=event.moment + 1)
-    leads = [Line(_said(each)) for each in there[1:]]
+    leads = [Line(_said(recording, each)) for each in there[1:]]
     for made in recording.events(kinds=(EventKind.ENTRY,)) if event.ref is not None else ():
         if made.ref == event.ref:
             leads.insert(0, Line(f"made: {one_line(made.text)}", made.moment))
-    return Here(_said(there[0]), event.kind, leads=(*leads,))
+    return Here(_said(recording, there[0]), event.kind, leads=(*leads,))
 
 
 def _ended(recording: Recording, event: Event) -> Here:

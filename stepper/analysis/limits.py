@@ -16,7 +16,8 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.walks import compiled_again, graphs
-from stepper.client.text import plural, short_name, short_path
+from stepper.client.frame_names import compiled_title
+from stepper.client.text import plural, short_path
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
@@ -113,6 +114,5 @@ def _again(recording: Recording, after: int) -> list[Translation]:
 
 def _graph(recording: Recording, item: Translation) -> Line:
     place = f"{short_path(item.filename, recording.facts.cwd)}:{item.line}"
-    name = short_name(item.name)
-    text = f"  {item.compile_id or '-'} {name}  {place}  {plural(item.nodes, 'node')}"
+    text = f"  {compiled_title(recording, item)}  {place}  {plural(item.nodes, 'node')}"
     return Line(text, item.first_moment)

@@ -11,7 +11,7 @@ from stepper.analysis.breaks import causes
 from stepper.analysis.failed_lines import failed_headline
 from stepper.analysis.failures import failures
 from stepper.analysis.line import Line
-from stepper.analysis.recompile_lines import differing_text
+from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
@@ -83,7 +83,10 @@ def _recompiled(recording: Recording) -> Iterator[Line]:
         times = plural(len(history.recompilations), "time")
         limit = ", then given up" if history.limit is not None else ""
         nearest = first.nearest
-        why = "" if nearest is None else f"first: {differing_text(nearest.failures[0])}"
+        why = ""
+        if nearest is not None:
+            spell = spelling_of(recording, nearest)
+            why = f"first: {differing_text(nearest.failures[0], spell)}"
         what = (
             f"{compiled_name(recording, first.translation)} {times}{limit}, {history.seconds:.2f} s"
         )

@@ -12,6 +12,7 @@ from stepper.analysis.compare_recordings import FrameDiff
 from stepper.analysis.graph_collectives import first_unlike
 from stepper.analysis.line import Line
 from stepper.analysis.ranks import Class, Ranks, first_divergence
+from stepper.client.frame_names import compiled_title
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -146,7 +147,10 @@ def _waiting(sides: tuple[_Side, _Side]) -> Iterator[Line]:
     if found is not None:
         number, *unlike = found
         yield Line(f"  collective {number} of the graphs: who runs it waits there for the other")
-        texts = [f"{each.name} in {_named(each.of)}" if each else "has no more" for each in unlike]
+        texts = [
+            f"{each.name} in {compiled_title(side.recording, each.of)}" if each else "has no more"
+            for side, each in zip(sides, unlike, strict=True)
+        ]
         yield from _both(sides, texts)
 
 
@@ -164,7 +168,10 @@ def _who(process: Process) -> str:
 def _frame(found: FrameDiff, sides: tuple[_Side, _Side]) -> Iterator[Line]:
     """Both have compiled a frame, and differently."""
     items = (found.a, found.b)
-    yield Line(f"  first divergence: {_compiled(found.a, found.b)}")
+    title = compiled_title(sides[0].recording, found.a)
+    if found.a.compile_id != found.b.compile_id:
+        title += f", there {found.b.compile_id}"
+    yield Line(f"  first divergence: {title}")
     callers = [_caller(item) for item in items]
     if callers[0] != callers[1]:
         yield from _both(sides, [f"was called {caller}" for caller in callers])
@@ -195,7 +202,9 @@ def _alone(item: Translation, sides: tuple[_Side, _Side]) -> Iterator[Line]:
     """Only one of them has compiled a frame."""
     has = 0 if any(each is item for each in sides[0].recording.translations()) else 1
     mine, other = sides[has], sides[1 - has]
-    yield Line(f"  first divergence: only {mine.name} compiles {_named(item)}")
+    yield Line(
+        f"  first divergence: only {mine.name} compiles {compiled_title(mine.recording, item)}"
+    )
     yield Line(clip(f"    {mine.name} was called {_caller(item)}", WIDTH), item.first_moment)
     if item.recompile_reason:
         yield Line(clip(f"    {mine.name} compiled again: {_reason(item)}", WIDTH))
@@ -228,14 +237,6 @@ def _around_the_difference(mine: str | None, theirs: str | None) -> list[str]:
     if start > _HEAD:
         return [f"{text[:_HEAD].rstrip()} … {text[start:]}" for text in texts]
     return texts
-
-
-def _compiled(a: Translation, b: Translation) -> str:
-    return _named(a) if a.compile_id == b.compile_id else f"{_named(a)}, there {b.compile_id}"
-
-
-def _named(item: Translation) -> str:
-    return f"{item.compile_id or '-'} {short_name(item.name)}"
 
 
 def _caller(item: Translation) -> str:

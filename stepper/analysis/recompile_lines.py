@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from stepper.analysis.advice import Advice
 from stepper.analysis.failures import failures
+from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
@@ -139,8 +140,9 @@ def _function(
         f"{name}  {place}  {plural(counted, 'recompilation')}, {history.seconds:.2f} s",
         role="title",
     )
+    spell = spelling(recording, history.recompilations[-1].translation)
     for series in history.series[:TOLD]:
-        yield Line(f"  {series_text(series, len(history.recompilations))}")
+        yield Line(f"  {series_text(series, len(history.recompilations), spell)}")
     if len(history.series) > TOLD:
         more = plural(len(history.series) - TOLD, "more thing")
         yield Line(f"  … and {more} that changed with these", role="dim")
@@ -184,9 +186,9 @@ def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:
     return bool(advice.changes) and made.issuperset(advice.changes)
 
 
-def series_text(series: Series, of: int) -> str:
+def series_text(series: Series, of: int, spell: Spelling = spelled) -> str:
     """`size[0] of x grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
-    what = _named(series.source, series.aspect) or series.kind
+    what = _named(series.source, series.aspect, spell) or series.kind
     if len(series.values) == 1:
         return f"{what} is no longer {text_of(series.values[0])}  ({series.times} of {of})"
     told = f": {series.seen}" if series.seen else ""
@@ -282,11 +284,12 @@ def tried_lines(
         origins: whether it is told where guards come from.
     """
     cwd = recording.facts.cwd
+    spell = spelling_of(recording, tried)
     if not tried.failures:
         yield Line(f"    {tried.entry}  not recorded why")
     for at, failure in enumerate(tried.failures):
         label = f"{tried.entry}  " if at == 0 else " " * (len(tried.entry) + 2)
-        yield Line(f"    {label}{failure_text(failure)}{how_known(failure)}", failure.moment)
+        yield Line(f"    {label}{failure_text(failure, spell)}{how_known(failure)}", failure.moment)
         key = (tried.entry, failure.kind, failure.source)
         if origins and key not in told:
             told.add(key)
@@ -300,6 +303,12 @@ def tried_lines(
                 yield line._replace(text=f"{indent}{line.text}", role="dim")
 
 
+def spelling_of(recording: Recording, tried: Tried) -> Spelling:
+    """How what an entry guards is written."""
+    made = tried.translation
+    return spelled if made is None else spelling(recording, recording.translation(made))
+
+
 def how_known(failure: Failure) -> str:
     """What is to be said of a failure that the compiler has not seen itself."""
     if failure.inferred:
@@ -307,15 +316,15 @@ def how_known(failure: Failure) -> str:
     return "  (would fail too)" if failure.behind else ""
 
 
-def failure_text(failure: Failure) -> str:
+def failure_text(failure: Failure, spell: Spelling = spelled) -> str:
     """`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`."""
     guard = f"{failure.kind} {short_name(failure.source)}".strip()
-    return f"{differing_text(failure)}  {guard}".rstrip()
+    return f"{differing_text(failure, spell)}  {guard}".rstrip()
 
 
-def differing_text(failure: Failure) -> str:
+def differing_text(failure: Failure, spell: Spelling = spelled) -> str:
     """`size[0] of x: expected 4, actual 5`."""
-    differences = [_difference(failure.source, each) for each in failure.differences]
+    differences = [_difference(failure.source, each, spell) for each in failure.differences]
     text = "; ".join(differences)
     if not text:
         text = f"fails: {clip(short_name(one_line(unscoped(failure.text))), _TEXT)}"
@@ -333,8 +342,8 @@ def seen_text(saw: Datum) -> str:
     return _shown(saw)
 
 
-def _difference(source: str, difference: Difference) -> str:
-    what = _named(source, difference.aspect)
+def _difference(source: str, difference: Difference, spell: Spelling) -> str:
+    what = _named(source, difference.aspect, spell)
     expected, actual = difference.expected, difference.actual
     if expected == UNKNOWN:
         return f"{what} differs"
@@ -346,8 +355,8 @@ def _shown(value: Datum) -> str:
     return clip(one_line(text_of(value)), _VALUE)
 
 
-def _named(source: str, aspect: Aspect) -> str:
-    name = spelled(source)
+def _named(source: str, aspect: Aspect, spell: Spelling) -> str:
+    name = spell(source)
     if aspect.what == "value" and name:
         return name
     return " of ".join(filter(None, (str(aspect), name)))

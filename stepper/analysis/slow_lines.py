@@ -98,7 +98,7 @@ def slow_lines(
     else:
         yield Line(_sentence(times), role="title")
     if cut := unfinished(times.translations.values()):
-        names = ", ".join(short_name(each.name) for each in cut)
+        names = ", ".join(compiled_name(recording, each) for each in cut)
         yield Line(f"how long {names} took is not known: the recording ends before", role="dim")
     yield from _by_function(times, every)
     yield from _thrown_away(recording, times, every)

@@ -7,6 +7,8 @@ from its `self`.
 
 from __future__ import annotations
 
+import re
+
 from stepper.client.names import brief_function
 from stepper.client.text import BY_HAND, one_line, short_name, walk_name
 from stepper.model.trace import Event, EventKind, Translation
@@ -14,6 +16,8 @@ from stepper.recording.owners import Owner
 from stepper.recording.reader import Recording
 
 _LOCALS = ".<locals>"
+_LOCAL_NAME = re.compile(r"[\w.]+(?:\.<locals>(?:\.(?:\w+|<\w+>))+)+")
+"""The qualified name of a function within another one."""
 
 
 def frame_name(recording: Recording, frame: int) -> str:
@@ -55,14 +59,26 @@ def walk_title(recording: Recording, item: Translation) -> str:
 
 
 def event_text(recording: Recording, event: Event) -> str:
-    """What an event says; of a call that is inlined and of its return, whose frame it is."""
+    """What an event says, by the names that functions are shown by; of a call that is inlined, and
+    of its return, whose frame it is."""
     inlined = event.kind is EventKind.INLINE
     moment = event.moment + inlined
     if (inlined or event.kind is EventKind.RETURN) and recording.has(moment):
         frame = recording.frame(recording.moment(moment).frame)
         if recording.code(frame.code).label == event.text:
-            return frame_name(recording, frame.id)
-    return short_name(one_line(event.text))
+            return brief_function(frame_name(recording, frame.id))
+    return with_shown_names(recording, short_name(one_line(event.text)))
+
+
+def with_shown_names(recording: Recording, text: str) -> str:
+    """A text with functions in it by the names that they are shown by."""
+    if _LOCALS not in text:
+        return text
+
+    def shown(match: re.Match[str]) -> str:
+        return brief_function(_named(match[0], recording.owners.of_name(match[0])))
+
+    return _LOCAL_NAME.sub(shown, text)
 
 
 def _named(label: str, owner: Owner | None) -> str:

@@ -68,10 +68,13 @@ def brief_target(target: str, width: int = 32) -> str:
 
 
 def brief_function(name: str) -> str:
-    """A qualified name without the functions around it: `wrap.<locals>.inner` is `inner`; the rest
-    of a function that was broken is `f, resumed at 12`.
+    """A qualified name without the functions around it: `wrap.<locals>.inner` is `inner`,
+    `wrap.<locals>.<listcomp>` is `<listcomp> of wrap`; the rest of a function that was broken is
+    `f, resumed at 12`.
     """
-    text = short_name(name).rpartition("<locals>.")[2]
+    around, _, text = short_name(name).rpartition(".<locals>.")
+    if text.startswith("<") and around:
+        text = f"{text} of {around.rpartition('.')[2]}"
     return _RESUMED.sub(r"\1, resumed at \2", text)
 
 

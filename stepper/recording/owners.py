@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from stepper.recording.reader import Recording
 
 _SELF = "self"
+_NEAR = 50
+"""Walks behind a lookup among which the next of its thread is looked for."""
 
 
 class Owner(NamedTuple):
@@ -36,6 +38,11 @@ class Owners:
         self._translated: dict[str, list[Translation]] = {}
         """Those of each compile id, as far as they have been looked at."""
         self._seen = 0
+        self._named: dict[str, list[Translation]] = {}
+        """Translations of each name, as far as they have been looked at."""
+        self._seen_names = 0
+        self._of_names: dict[tuple[str, int], Owner | None] = {}
+        """By name and number of translations."""
 
     def of(self, frame: int) -> Owner | None:
         """A frame's; None: it runs no method of a module, or that is not recorded."""
@@ -55,22 +62,47 @@ class Owners:
         return owner
 
     def of_walk(self, walk: Translation) -> Owner | None:
-        """That of a walk's outermost frame; an execution's is that of the translation that made
-        what is executed."""
+        """That of a walk's outermost frame; an execution's and a hit's is that of the translation
+        that made what is executed, a miss's that of the one that it led to."""
         recording = self._recording
-        if walk.phase is Phase.EXECUTE:
-            made = self._made(walk)
+        if walk.phase is not Phase.TRANSLATE:
+            made = self._made(walk) if walk.compile_id else self._led_to(walk)
             return None if made is None else self.of_walk(made)
-        if walk.phase is not Phase.TRANSLATE or not recording.has(walk.first_moment):
+        if not recording.has(walk.first_moment):
             return None
         frame = recording.frame(recording.moment(walk.first_moment).frame)
         return None if frame.depth else self.of(frame.id)
 
+    def of_name(self, name: str) -> Owner | None:
+        """That of every translation of a function with this qualified name; None: they have
+        several, or none is known."""
+        known = self._recording.translations()
+        for each in known[self._seen_names :]:
+            if each.phase is Phase.TRANSLATE:
+                self._named.setdefault(each.name, []).append(each)
+        self._seen_names = len(known)
+        walks = self._named.get(name, ())
+        key = (name, len(walks))
+        if key not in self._of_names:
+            owners = {self.of_walk(each) for each in walks}
+            self._of_names[key] = owners.pop() if len(owners) == 1 else None
+        return self._of_names[key]
+
+    def _led_to(self, lookup: Translation) -> Translation | None:
+        """The translation of what a lookup found no entry for; None: it was given up, or is to
+        come."""
+        known = self._recording.translations()
+        at = bisect_right(known, lookup.id, key=attrgetter("id"))
+        later = (each for each in known[at : at + _NEAR] if each.thread == lookup.thread)
+        found = next(later, None)
+        if found is None or found.phase is not Phase.TRANSLATE:
+            return None
+        same = (found.name, found.filename) == (lookup.name, lookup.filename)
+        return found if same else None
+
     def _made(self, execution: Translation) -> Translation | None:
         """The newest translation of its compile id before an execution: the ids begin anew when
         the compiler is reset."""
-        if not execution.compile_id:
-            return None
         known = self._recording.translations()
         for each in known[self._seen :]:
             if each.phase is Phase.TRANSLATE and each.compile_id:

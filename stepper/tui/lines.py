@@ -257,7 +257,7 @@ class Lines(Scrolled, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         if self.barred:
-            return Strip.join([self._line(y, self.size.width - 1), self.bar(y)])
+            return Strip.join([self._line(y, self.size.width - 1), self.bar(y, self.base_style)])
         return self._line(y, self.size.width)
 
     def _line(self, y: int, width: int) -> Strip:

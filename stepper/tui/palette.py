@@ -58,10 +58,9 @@ ROLES: dict[str, _Look] = {
     "breakpoint": _Look("error", "bold"),
     "executed": _Look("success"),
     "number": _Look("muted"),
-    "heat": _Look("accent"),
+    "heat": _Look("heat"),
     "line": _Look("band-2"),
-    "bar": _Look("muted", background="band-2"),
-    "track": _Look(background="band-2"),
+    "bar": _Look("muted"),
     "name": _Look(),
     "type": _Look("primary"),
     "constant": _Look("accent"),
@@ -173,6 +172,11 @@ def _luminance(color: Color) -> float:
 
 
 def _color(name: str, variables: dict[str, str]) -> Color:
+    if name == "heat":
+        # Of its own: what is hot is neither a constant nor something to be warned of.
+        if variables["background"].startswith("ansi"):
+            return Color.parse("ansi_magenta")
+        return _color("error", variables).blend(_color("primary", variables), 0.5)
     if name in _BLENDS:
         towards, contrast = _BLENDS[name]
         return _blended(_color("background", variables), _color(towards, variables), contrast)

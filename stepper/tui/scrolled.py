@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from rich.segment import Segment
+from rich.style import Style
 from textual import events
 from textual.geometry import Region
 from textual.strip import Strip
@@ -52,10 +53,11 @@ class Scrolled(QuietScrollView, Themed):
         """Have this row be the first one."""
         self.scroll_to(y=max(0, top), animate=False, immediate=True, force=True)
 
-    def bar(self, y: int) -> Strip:
-        """The bar's part of a line."""
-        role = "bar" if y in self._mark_rows() else "track"
-        return Strip([Segment("▐" if role == "bar" else " ", self.palette[role])], 1)
+    def bar(self, y: int, base: Style) -> Strip:
+        """The bar's part of a line, on the style of the whole."""
+        if y in self._mark_rows():
+            return Strip([Segment("▐", base + self.palette["bar"])], 1)
+        return Strip([Segment(" ", base)], 1)
 
     def _mark_rows(self) -> range:
         """The rows of the bar that stand for what is on screen."""

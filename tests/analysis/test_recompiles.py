@@ -267,6 +267,34 @@ def test_series_are_told_together(recorded: Recorded) -> None:
     assert (size.aspect, size.values) == (Aspect("size", 0), (4, 5))
 
 
+HANDED_ON = """
+import torch
+
+def handing_on(function):
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+
+@torch.compile(backend="eager")
+@handing_on
+def f(x, ids):
+    return x + ids.shape[1]
+
+for length in 4, 5:
+    f(torch.ones(2, 4), ids=torch.ones(2, length))
+"""
+
+
+def test_inputs_that_are_handed_on_have_the_programs_own_names(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    lines = recompile_lines(recorded(program(HANDED_ON), "--lookups"))
+    text = "\n".join(line.text for line in lines)
+    assert "  size[1] of ids changes: 4, 5  (1 of 1)" in text
+    assert "  0/0  size[1] of ids: expected 4, actual 5; stride[0] of ids: " in text
+    assert "of kwargs['ids']" not in text
+
+
 RESIZED = """
 import torch
 

@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from stepper.client.frame_names import compiled_name, compiled_title, frame_name
+from stepper.client.frame_names import (
+    compiled_name,
+    compiled_title,
+    event_text,
+    frame_name,
+    with_shown_names,
+)
 from stepper.model.module_path import is_module, layer_of, module_path
 from stepper.model.program import Code, Instruction
+from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 from tests.tape import Tape
@@ -73,6 +80,11 @@ def test_what_is_compiled_is_named_by_the_model_once_that_is_known(tmp_path: Pat
     tape = Tape(str(tmp_path / "run.stepper"))
     rows = tuple(Instruction(at, "RESUME", 0, "", 2 * at, 1) for at in range(3))
     wrapper = Code(0, "wrapper", "tupled.<locals>.wrapper", "/lib/model.py", 1, rows)
+    tape.begin(wrapper, "", phase=Phase.LOOKUP)
+    tape.start_attempt()
+    tape.step(0)
+    tape.end_attempt()
+    tape.end(outcome=Outcome.MISS)
     tape.begin(wrapper, "0/0")
     tape.start_attempt()
     model = tape.describe(Value("LazyVariableTracker", source=MODEL, lazy=True))
@@ -83,6 +95,14 @@ def test_what_is_compiled_is_named_by_the_model_once_that_is_known(tmp_path: Pat
     tape.end()
     tape.close()
     recording = Recording.open(str(tmp_path / "run.stepper"))
-    (item,) = recording.translations()
+    lookup, item = recording.translations()
     assert compiled_title(recording, item) == "0/0 Net, wrapper of tupled"
+    assert compiled_name(recording, lookup) == "Net, wrapper of tupled", "what it led to"
+    told = with_shown_names(
+        recording,
+        "entry 1 of tupled.<locals>.wrapper (0/0): it dies with code of f.<locals>.g.<locals>.h",
+    )
+    assert told == "entry 1 of Net, wrapper of tupled (0/0): it dies with code of h"
+    _, begun = recording.events(kinds=(EventKind.TRANSLATION,))
+    assert event_text(recording, begun) == "Net, wrapper of tupled"
     recording.close()

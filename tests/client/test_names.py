@@ -33,6 +33,7 @@ def test_a_long_node_keeps_what_tells_it_apart() -> None:
 def test_a_function_without_what_is_around_it() -> None:
     assert brief_function("Net.forward") == "Net.forward"
     assert brief_function("wrap.<locals>.inner.<locals>.call") == "call"
+    assert brief_function("Net.wrap.<locals>.<listcomp>") == "<listcomp> of wrap"
     resumed = "Net.torch_dynamo_resume_in_forward_at_17"
     assert brief_function(resumed) == "Net.forward, resumed at 17"
 

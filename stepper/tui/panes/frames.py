@@ -41,6 +41,11 @@ _SIGNS = {
 }
 
 
+_COUNTS = "attempts instr guards nodes breaks"
+_LEAST_REASON = 24
+"""Columns for why a frame was compiled again, or was not, where there is less room."""
+
+
 class FramesPane(ListingPane):
     """A row for each translation, lookup and execution, under what led to it; `▶` is the one of the
     moment shown. Enter goes to its start.
@@ -56,6 +61,7 @@ class FramesPane(ListingPane):
         self._translations: list[Translation] = []
         self._names: dict[int, str] = {}
         self._name_width = 0
+        self._reason_width = 0
         self._phases = False
         """Whether there is anything but translations."""
         self._here: int | None = None
@@ -83,11 +89,14 @@ class FramesPane(ListingPane):
         self._phases = any(t.phase is not Phase.TRANSLATE for t in known)
         names = (len(self._shown_name(t)) for t in self._translations)
         self._name_width = min(28, max(names, default=4))
-        heads = "  attempts instr guards nodes breaks   time"
         phases = f"{'phase':<10}" if self._phases else ""
-        self.headings(
-            (f"  {phases}{'id':<6} {'name':<{self._name_width}} {'outcome':<10}{heads}", "dim")
-        )
+        heads = f"  {phases}{'id':<6} {'name':<{self._name_width}} {'outcome':<10}   time  "
+        # Why comes before the counts, and leaves them what room there is.
+        left = self.size.width - len(heads) - len(_COUNTS)
+        reasons = (len(one_line(_reason(t))) for t in self._translations)
+        self._reason_width = min(max(_LEAST_REASON, left), max(reasons, default=0))
+        why = f"{'why':<{self._reason_width}}  " if self._reason_width else ""
+        self.headings((f"{heads}{why}{_COUNTS}", "dim"))
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
 
@@ -97,20 +106,23 @@ class FramesPane(ListingPane):
     def draw_row(self, index: int) -> Row:
         t = self._translations[index]
         here = t.id == self._here
-        reason = t.reason or t.recompile_reason
+        reason = one_line(_reason(t))
         seconds = f"{t.seconds:6.2f}s" if t.seconds is not None else "      –"
+        why = f"{clip(reason, self._reason_width):<{self._reason_width}}  "
         spans: tuple[Span, ...] = (
             ("▶ " if here else "  ", "key"),
             (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             (f"{t.compile_id or '–':<6} ", "constant"),
             (f"{clip(self._shown_name(t), self._name_width):<{self._name_width}} ", "function"),
             (f"{_SIGNS[t.outcome]} {t.outcome:<8}", _OUTCOME_ROLES[t.outcome]),
+            (f"{seconds}  ", ""),
+            (why if self._reason_width else "", "warning"),
             *_counts(t),
-            (seconds, ""),
             (f"  {short_path(t.filename, self._cwd)}:{t.line}", "dim"),
-            (f"  {one_line(reason)}" if reason else "", "warning"),
         )
-        return Row(spans, "current" if here else "")
+        text = "".join(text for text, _ in spans)
+        full = text.replace(why, f"{reason}  ") if len(reason) > self._reason_width else ""
+        return Row(spans, "current" if here else "", full)
 
     def detail_of(self, index: int) -> list[str]:
         t = self._translations[index]
@@ -144,11 +156,15 @@ _PHASE_ROLES = {Phase.TRANSLATE: "dim", Phase.LOOKUP: "source", Phase.EXECUTE: "
 
 def _counts(t: Translation) -> tuple[Span, Span]:
     if t.phase is not Phase.TRANSLATE:
-        return (f"  {'':>8} {t.instructions:>5} {'':>6} {'':>5} ", ""), (f"{'':>6} ", "")
+        return (f"{'':>8} {t.instructions:>5} {'':>6} {'':>5} ", ""), (f"{'':>6}", "")
     return (
-        (f"  {t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
-        (f"{t.graph_breaks:>6} ", "warning" if t.graph_breaks else ""),
+        (f"{t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
+        (f"{t.graph_breaks:>6}", "warning" if t.graph_breaks else ""),
     )
+
+
+def _reason(t: Translation) -> str:
+    return t.reason or t.recompile_reason
 
 
 def _name(recording: Recording, t: Translation) -> str:

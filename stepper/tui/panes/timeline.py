@@ -24,7 +24,8 @@ from textual.binding import Binding, BindingType
 from textual.message import Message
 from textual.strip import Strip
 
-from stepper.client.frame_names import compiled_name, frame_name
+from stepper.client.frame_names import brief_compiled_name, frame_name
+from stepper.client.names import brief_function
 from stepper.client.text import attempt_name
 from stepper.client.timeline_model import LOOKUP_MARKS, MARKS, Run, Timeline, Window
 from stepper.model.printing import printable
@@ -307,7 +308,7 @@ class TimelineView(Themed, can_focus=True):
         name = frame_name(self._recording, frame)
         owner = self._recording.owners.of(frame)
         if owner is None:
-            return name.rpartition(".")[2]
+            return brief_function(name).rpartition(".")[2]
         if len(name) <= width or "." not in owner.path:
             return name
         return name[owner.path.rindex(".") + 1 :]  # siblings differ at the path's end
@@ -317,7 +318,7 @@ class TimelineView(Themed, can_focus=True):
         known = self._recording.attempt(attempt)
         translation = self._recording.translation(known.translation)
         name = attempt_name(known, translation).replace("attempt ", "#")
-        return f"{name} {compiled_name(self._recording, translation)}"
+        return f"{name} {brief_compiled_name(self._recording, translation)}"
 
     def _attempt_role(self, attempt: int) -> str:
         assert self._recording is not None
