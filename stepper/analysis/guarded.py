@@ -199,6 +199,13 @@ def asked(recording: Recording, expression: str, function: str = "") -> list[Gua
     ]
 
 
+def asked_of(recording: Recording, item: Translation, expression: str) -> Guarded | None:
+    """What one entry knows of an expression by its guards; None: it is none that could be
+    guarded."""
+    path = path_of(expression)
+    return None if path is None else _in_entry(recording, item, path)
+
+
 def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
     guards = guards_of(recording, item)
     every = wanted_by(recording, item)

@@ -10,7 +10,7 @@ from functools import partial
 
 from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.guard_uses import entries
-from stepper.analysis.guarded import Guarded, asked
+from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
@@ -233,11 +233,11 @@ def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
 
 def _before(recording: Recording, size: Size) -> Line | None:
     """The newest earlier entry of the same code that requires a number there, with that."""
-    known = {each.translation.id: each for each in asked(recording, size.source) or ()}
     for item in reversed(entries(recording)):
-        found = known.get(item.id)
-        earlier = item.code == size.translation.code and item.id < size.translation.id
-        if earlier and found is not None and found.requires and not found.free:
+        if item.code != size.translation.code or item.id >= size.translation.id:
+            continue
+        found = asked_of(recording, item, size.source)
+        if found is not None and found.requires and not found.free:
             wants = ", ".join(map(text_of, found.requires))
             return Line(f"    {item.compile_id} requires {wants}", item.first_moment, "dim")
     return None
