@@ -7,9 +7,12 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis import recompiles
+from stepper.analysis.handed_on import spelling
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import failure_text, limit_text, series_text
 from stepper.analysis.recompile_series import History, Series, histories
+from stepper.analysis.sources import spelled
+from stepper.client.frame_names import compiled_name
 from stepper.model.datum import Datum, Words, text_of
 from stepper.model.lookup import Difference
 from stepper.report import contents
@@ -37,14 +40,16 @@ def recompiled(places: Places) -> Iterator[contents.Recompiled]:
     """Each function that was compiled again; what took most time comes first."""
     recording, tell = places.recording, places.tell
     for history in histories(recording, recompiles.recompilations(recording)):
-        count = len(history.recompilations)
+        count, last = len(history.recompilations), history.recompilations[-1].translation
+        # The names inside are code, which a redacted report has none of.
+        spell = spelled if tell.redact else spelling(places.recording, last)
         yield contents.Recompiled(
-            name=tell.name(history.name),
+            name=tell.name(compiled_name(places.recording, last)),
             where=places.where(history.filename, history.line),
             entries=history.entries,
             seconds=history.seconds,
             series=tuple(
-                tell.own(series_text(_series(tell, each), count)) for each in history.series
+                tell.own(series_text(_series(tell, each), count, spell)) for each in history.series
             ),
             limit=tell.own(limit_text(history)) if history.limit is not None else tell.own(""),
             advice=tuple(_advice(places, history)),
