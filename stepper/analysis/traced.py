@@ -134,13 +134,12 @@ class Attempts:
                 continue  # translated in the midst of this attempt, and told by its own
             spent, part = node.spent, ips[begin:over]
             new = not node.first.keys() >= set(part)
-            for ip, nanoseconds in zip(part, islice(took, begin, over), strict=True):
+            for ip, nanoseconds in zip(part, took[begin:over], strict=True):
                 spent[ip] += nanoseconds
             if new:
-                moments = range(
-                    attempt.first_moment + over - 1, attempt.first_moment + begin - 1, -1
-                )
-                node.first = {**dict(zip(reversed(part), moments, strict=True)), **node.first}
+                # One by one: a long function is entered again after each of its calls.
+                for ip, moment in zip(part, count(attempt.first_moment + begin), strict=False):
+                    node.first.setdefault(ip, moment)
         for inner in steps.phase.children if steps.phase is not None else ():
             at = inner.timing.moment - attempt.first_moment
             holder = nodes.get(frames[at]) if 0 <= at < len(frames) else None
