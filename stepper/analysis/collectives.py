@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from stepper.model.collective import Collective, ProcessGroup
+from stepper.model.collective import Collective, CollectiveReading, ProcessGroup
 from stepper.model.program import PythonFrame
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
@@ -52,12 +52,6 @@ class GroupHistory:
         """What each is, from the first on: the same number in two ranks for the same. 0: torch has
         thrown it away before it was read."""
 
-    @property
-    def stands_in(self) -> int | None:
-        """The number of the collective that was begun and was not over; None: there was none."""
-        group = self.group
-        return max(0, group.completed) + 1 if group.enqueued > group.completed else None
-
     def known(self, number: int) -> int | None:
         """What a collective is; None: that is not known."""
         at = number - self.first
@@ -71,6 +65,58 @@ class GroupHistory:
         if len(self.what) <= at < len(self.what) + _MOST_MISSED:
             self.what.extend([0] * (at - len(self.what)))
             self.what.append(_what(each))
+
+
+class UnderWay(NamedTuple):
+    """A collective that was begun and was not over, when that was read last."""
+
+    group: ProcessGroup
+    number: int
+    name: str
+    """Torch's; empty: it was not read."""
+
+
+class Progress:
+    """How far a process is in its process groups, by a recording that still grows: each time only
+    what is new in it is read."""
+
+    def __init__(self) -> None:
+        self.groups: dict[tuple[str, int], ProcessGroup] = {}
+        """As they were read last."""
+        self._readings = 0
+        self._names: dict[tuple[str, int, int], str] = {}
+        """Names of the collectives that were not over, by backend, group and number."""
+
+    def read_on(self, recording: Recording) -> None:
+        """Take note of what has come since.
+
+        Raises:
+            RecordingError: it cannot be read.
+        """
+        for reading in recording.collective_readings(self._readings) or ():
+            self._readings += 1
+            _go_on(self.groups, reading)
+            for each in reading.collectives:
+                key = (each.backend, each.group, each.number)
+                if each.over:
+                    self._names.pop(key, None)
+                elif not each.single:
+                    self._names[key] = each.name
+
+    def under_way(self) -> Iterator[UnderWay]:
+        """The first of each group that is not over."""
+        for group in self.groups.values():
+            number = group.under_way
+            if number is not None and group.name:
+                name = self._names.get((group.backend, group.id, number), "")
+                yield UnderWay(group, number, name)
+
+    def has_begun(self, other: UnderWay) -> bool | None:
+        """Whether the process has begun what another one has; None: nothing is known of the
+        group."""
+        same = (other.group.name, other.group.ranks)
+        mine = [each for each in self.groups.values() if (each.name, each.ranks) == same]
+        return mine[0].enqueued >= other.number if mine else None
 
 
 class Parting(NamedTuple):
@@ -163,12 +209,16 @@ def compare(processes: Sequence[Process], known: Mapping[int, dict[str, GroupHis
 def _groups(recording: Recording) -> dict[tuple[str, int], ProcessGroup]:
     found: dict[tuple[str, int], ProcessGroup] = {}
     for reading in recording.collective_readings() or ():
-        for each in reading.groups:
-            before = found.get((each.backend, each.id), each)
-            found[each.backend, each.id] = each if each.name else msgspec.structs.replace(
-                before, enqueued=each.enqueued, completed=each.completed
-            )  # fmt: skip
+        _go_on(found, reading)
     return found
+
+
+def _go_on(found: dict[tuple[str, int], ProcessGroup], reading: CollectiveReading) -> None:
+    for each in reading.groups:
+        before = found.get((each.backend, each.id), each)
+        found[each.backend, each.id] = each if each.name else msgspec.structs.replace(
+            before, enqueued=each.enqueued, completed=each.completed
+        )  # fmt: skip
 
 
 def _stack(each: Collective, stacks: Sequence[tuple[PythonFrame, ...]]) -> tuple[PythonFrame, ...]:
@@ -242,8 +292,9 @@ def _standings(
     by_number: dict[int, list[int]] = {}
     for at, history in members.items():
         # Torch finds a moment later that one is over: the last one of a rank that has ended.
-        if history.stands_in is not None and processes[at].state != "exited":
-            by_number.setdefault(history.stands_in, []).append(at)
+        number = history.group.under_way
+        if number is not None and processes[at].state != "exited":
+            by_number.setdefault(number, []).append(at)
     ranks = {processes[at].rank for at, each in members.items() if each.complete}
     for number, standing in sorted(by_number.items()):
         group = members[standing[0]].group

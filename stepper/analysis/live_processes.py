@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 from concurrent.futures import Future, wait
 from typing import NamedTuple
 
 from stepper.analysis.activity import under_way
+from stepper.analysis.collectives import Progress, UnderWay
 from stepper.analysis.line import Line
 from stepper.analysis.processes import end_text, label
+from stepper.analysis.rank_lines import ranks_text
 from stepper.analysis.sites import site_at
 from stepper.client.processes import Processes
 from stepper.client.session import Session
@@ -50,6 +53,7 @@ class ProcessWatch:
         """The newest moment of each, and when that was seen first."""
         self._asked: dict[Session, Future[Response]] = {}
         self._positions: dict[Session, Position] = {}
+        self._progress: dict[Session, Progress] = {}
 
     def look(self, seconds: float = 0.0) -> list[LiveProcess]:
         """All processes, in the order in which they began.
@@ -71,8 +75,16 @@ class ProcessWatch:
         for entry in reversed(folder.processes):
             sessions = controlled.get(entry.pid)
             one = sessions.pop() if sessions else None
-            found.append(LiveProcess(_known(entry, one), one, self._state(entry, one)))
-        return found[::-1]
+            found.append((_known(entry, one), one))
+        ranks = {
+            entry.rank: self._read_on(session)
+            for entry, session in found
+            if session is not None and session.live and entry.rank is not None
+        }
+        return [
+            LiveProcess(entry, session, self._state(entry, session, ranks))
+            for entry, session in reversed(found)
+        ]
 
     def _ask(self, seconds: float) -> None:
         running = [each for each in self._processes.sessions if each.running and not each.deaf]
@@ -87,7 +99,15 @@ class ProcessWatch:
                 told = asked.result().data
                 self._positions[session] = told if isinstance(told, Position) else Position()
 
-    def _state(self, entry: Process, session: Session | None) -> str:
+    def _read_on(self, session: Session) -> Progress:
+        """How far a process is in its process groups."""
+        progress = self._progress.setdefault(session, Progress())
+        with contextlib.suppress(RecordingError):
+            if session.recording is not None:
+                progress.read_on(session.recording)
+        return progress
+
+    def _state(self, entry: Process, session: Session | None, ranks: Mapping[int, Progress]) -> str:
         if session is None or not session.live:
             silent = entry.state == "running" and session is None
             return "runs, has not come to the compiler" if silent else end_text(entry)
@@ -98,13 +118,14 @@ class ProcessWatch:
         if session.waits_for_input:
             return "runs, waits for input"
         position = self._positions.get(session, Position())
+        found = waits(ranks.get(-1 if entry.rank is None else entry.rank, Progress()), ranks)
         if position.collective:
-            return f"runs, in {position.collective}{_place(position)}"
+            return f"runs, in {position.collective}{found.missing}{_place(position)}"
         if compiler := self._compiler(session):
             return f"runs, {compiler}"
         if session.owes(_OWES):
             return "runs, does not say where"
-        return f"runs{_place(position)}"
+        return f"runs{found.text}{found.missing}{_place(position)}"
 
     def _compiler(self, session: Session) -> str:
         """What its compiler does; empty: nothing is known."""
@@ -123,6 +144,32 @@ class ProcessWatch:
             return ""
         compiles = session.compiles_since
         return under_way(recording, now - since, None if compiles is None else now - compiles)
+
+
+class Waits(NamedTuple):
+    """A collective that is not over, in words; empty where nothing is known."""
+
+    text: str = ""
+    missing: str = ""
+    """The ranks that have not begun it."""
+
+
+def waits(process: Progress, ranks: Mapping[int, Progress]) -> Waits:
+    """What a process waits in, as far as is known.
+
+    Args:
+        process: how far it is.
+        ranks: how far all are, by their ranks.
+    """
+    for each in process.under_way():
+        behind = [rank for rank in each.group.ranks if _is_behind(ranks.get(rank), each)]
+        text = f", {each.name or 'collective'} {each.number:,} of {each.group.shown} is not over"
+        return Waits(text, f", not begun by {ranks_text(behind)}" if behind else "")
+    return Waits()
+
+
+def _is_behind(other: Progress | None, each: UnderWay) -> bool:
+    return other is not None and other.has_begun(each) is False
 
 
 def process_title(session: Session) -> str:

@@ -88,18 +88,20 @@ def members(processes: Sequence[Process]) -> str:
     """`ranks 0-2, 5`, or the numbers of processes where they have no rank."""
     ranks = [each.rank for each in processes if each.rank is not None]
     if len(ranks) == len(processes) == len(set(ranks)):
-        return f"rank{'s' * (len(ranks) != 1)} {_ranges(sorted(ranks))}"
+        return ranks_text(sorted(ranks))
     return ", ".join(map(_name, processes))
 
 
-def _ranges(numbers: Sequence[int]) -> str:
+def ranks_text(numbers: Sequence[int]) -> str:
+    """`ranks 0-2, 5`, of ranks in their order."""
     parts: list[list[int]] = []
     for number in numbers:
         if parts and number == parts[-1][-1] + 1:
             parts[-1] = [parts[-1][0], number]
         else:
             parts.append([number])
-    return ", ".join("-".join(map(str, part)) for part in parts)
+    ranges = ", ".join("-".join(map(str, part)) for part in parts)
+    return f"rank{'s' * (len(numbers) != 1)} {ranges}"
 
 
 def _name(process: Process) -> str:

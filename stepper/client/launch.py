@@ -85,7 +85,8 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def launch(spec: LaunchSpec) -> Session:
-    """Start the program. It stops at its first breakpoint, or at once with `stop_at_entry`.
+    """Start the program. It stops at its first breakpoint, or with `stop_at_entry` at its first
+    translation, or at that of the first of its children that comes to the compiler before it.
 
     Raises:
         LaunchError: the interpreter or the script is missing, or cannot be started.
@@ -128,7 +129,7 @@ def launch(spec: LaunchSpec) -> Session:
         folder=config.children,
     )
     if listener is not None:
-        Processes(session, listener)
+        Processes(session, listener, stop_at_entry=spec.stop_at_entry)
     elif trouble:
         session.notice(trouble)
     session.start_reading()

@@ -85,8 +85,16 @@ class Listener:
 class Processes:
     """The sessions of a program and of the processes that it has started."""
 
-    def __init__(self, first: Session, listener: Listener) -> None:
+    def __init__(self, first: Session, listener: Listener, *, stop_at_entry: bool) -> None:
+        """
+        Args:
+            first: the program's session.
+            listener: where the others come.
+            stop_at_entry: whether one of them stops at its first translation: the program, or the
+                first one that comes before it has.
+        """
         self.first = first
+        self._stop_at_entry = stop_at_entry
         self._listener = listener
         self._started: list[Session] = []
         self._closed = 0
@@ -198,6 +206,10 @@ class Processes:
             )
             session.processes = self
             self._started.append(session)
+            if self._stop_at_entry and not self.first.has_stopped:
+                # One that only starts the others, as torchrun does, would never stop.
+                session.pause("entry")
+            self._stop_at_entry = False
             session.send_breakpoints()
             for heard, ends in self._subscribers.items():
                 ends.append(session.subscribe(partial(heard, session)))

@@ -89,6 +89,8 @@ class Session:
         """The program's first message; None until it came."""
         self.stopped: Stopped | None = None
         """Where the program stands still; None while it runs and when it is over."""
+        self.has_stopped = False
+        """Whether it has ever stood still."""
         self.hits: dict[int, int] = {}
         """How often each breakpoint was met, as of the newest stop."""
         self.compiles_since: float | None = None
@@ -218,9 +220,9 @@ class Session:
         """Let the stopped program run on, until the motion is done."""
         return self.request(lambda seq: Resume(seq, motion=motion, line=line, count=count))
 
-    def pause(self) -> Future[Response]:
-        """Stop the running program at its next moment."""
-        return self.request(Pause)
+    def pause(self, reason: str = "pause") -> Future[Response]:
+        """Stop the running program at its next moment, for a reason of `Stopped`."""
+        return self.request(lambda seq: Pause(seq, reason))
 
     def set_breakpoints(self, breakpoints: Iterable[Breakpoint]) -> Future[Response]:
         """Replace all breakpoints; those without an id get one. Works without a program too:
@@ -385,6 +387,7 @@ class Session:
                 self._refusal = reason
             case Stopped():
                 self.stopped = message
+                self.has_stopped = True
                 self.hits = message.hits
             case Running():
                 self.stopped = None

@@ -78,7 +78,8 @@ def processes_(shell: Shell, argument: str) -> None:
 
     A process is listed from its first line on. Those that have come to the compiler can be stopped:
     by a breakpoint, or with `process` and Ctrl-C. Where one runs is what its main thread says; a
-    collective is named when it is in a function of `torch.distributed`.
+    collective that is not over, and the ranks that have not begun it, are what torch's flight
+    recorder said last.
     """
     shell.screen.lines(line.text for line in live_lines(_look(shell), shell.session))
 

@@ -60,6 +60,10 @@ COMMAND_MODULES = (
     sessions,
 )
 
+_ENTRY_OF_MANY = (
+    "  the first translation of all processes; the others run on: `processes` lists them,",
+    "  `process PID` or `process rank N` goes to one, and Ctrl-C in `c` stops it there",
+)
 _QUIT_SECONDS = 5.0
 _ASSIGNS = re.compile(r"\w+\s*=(?!=)")
 
@@ -451,6 +455,8 @@ class Shell:
         silent = hit is not None and self.at_breakpoint.get(hit.id, [])[:1] == ["silent"]
         if reason != "step" and not silent:
             self.screen.say(f"stopped: {reason}", "bold")
+        if reason == "entry" and self.turns.first.processes is not None:
+            self.screen.lines(_ENTRY_OF_MANY)
         if stopped.text and (hit is None or stopped.text != str(hit)):
             self.screen.lines(f"  {line}" for line in stopped.text.strip().splitlines())
         if stopped.moment > self.cursor.newest:

@@ -505,8 +505,8 @@ class Controller:
 
     def _while_running(self, request: Request) -> None:
         match request:
-            case Pause(seq=seq):
-                self._pause = "pause"
+            case Pause(seq=seq, reason=reason):
+                self._pause = reason
                 self._update_alert()
                 self._send(Response(seq))
             case SetBreakpoints():

@@ -30,6 +30,12 @@ class ProcessGroup(msgspec.Struct, frozen=True, omit_defaults=True):
         """What a person calls it."""
         return self.description if self.description not in ("", "undefined") else self.name
 
+    @property
+    def under_way(self) -> int | None:
+        """The number of the first collective that was begun and was not over; None: there was
+        none."""
+        return max(0, self.completed) + 1 if self.enqueued > self.completed else None
+
 
 class Collective(msgspec.Struct, frozen=True, omit_defaults=True):
     """A collective, or a message to one other rank, as this process has begun it."""

@@ -44,6 +44,8 @@ class Pause(_Message, frozen=True, tag="pause"):
     """Stop at the next moment."""
 
     seq: int
+    reason: str = "pause"
+    """What the stop is then called: see `Stopped.reason`."""
 
 
 class SetBreakpoints(_Message, frozen=True, tag="set-breakpoints"):

@@ -264,11 +264,13 @@ class Findings:
         rows = self._database.query(tuple[bytes], "SELECT body FROM timing ORDER BY id")
         return all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
 
-    def collective_readings(self) -> Iterator[CollectiveReading] | None:
-        """What torch's flight recorder said, look by look; None: the file is older than that."""
+    def collective_readings(self, after: int) -> Iterator[CollectiveReading] | None:
+        """What torch's flight recorder said, look by look, without the first `after`; None: the
+        file is older than that."""
         if not self._has_table("collective_reading"):
             return None
-        rows = self._database.query(tuple[int], "SELECT id FROM collective_reading ORDER BY id")
+        sql = "SELECT id FROM collective_reading ORDER BY id LIMIT -1 OFFSET ?"
+        rows = self._database.query(tuple[int], sql, (after,))
         return (self._reading(id) for (id,) in rows)
 
     def _reading(self, id: int) -> CollectiveReading:

@@ -375,10 +375,11 @@ class Recording:
         that had not ended; None: the recording is older than they are recorded."""
         return self._findings.timings()
 
-    def collective_readings(self) -> Iterator[CollectiveReading] | None:
-        """What torch's flight recorder said of collectives, look by look; None: the recording is
-        older than that. See `stepper.analysis.collectives`, which puts them together."""
-        return self._findings.collective_readings()
+    def collective_readings(self, after: int = 0) -> Iterator[CollectiveReading] | None:
+        """What torch's flight recorder said of collectives, look by look, without the first `after`
+        of them; None: the recording is older than that. See `stepper.analysis.collectives`, which
+        puts them together."""
+        return self._findings.collective_readings(after)
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """The frames that the compiler was asked for and never began with, in order."""

@@ -33,7 +33,7 @@ from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import Leaving, PresetScreen, QuitScreen
 from stepper.tui.hang_up import HangUp
-from stepper.tui.headline import STOPS, ending
+from stepper.tui.headline import OTHERS, STOPS, ending
 from stepper.tui.kept_screen import KeptScreen
 from stepper.tui.keys import bindings
 from stepper.tui.lines import Lines
@@ -141,7 +141,9 @@ class StepperApp(Moving):
         match event:
             case Stopped():
                 self._frame = None
-                self._tell(self.cursor.arrived(), event.text or STOPS.get(event.reason, ""))
+                others = OTHERS if event.reason == "entry" and self.program.processes else ""
+                told = event.text or STOPS.get(event.reason, "")
+                self._tell(self.cursor.arrived(), f"{told}{others}")
             case BreakpointChanged() | Notice():
                 if event.text:
                     self.say(event.text, "warning")

@@ -47,6 +47,8 @@ STOPS = {
     "breakpoint()": "stopped by breakpoint() in the program; c continues",
 }
 """What to say at a stop that has no text of its own, by its reason."""
+OTHERS = "; Ctrl-O goes to another process"
+"""What is added where the stop is not the only process's."""
 
 
 def ending(snapshot: Snapshot) -> str:

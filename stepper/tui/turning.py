@@ -15,6 +15,7 @@ from stepper.client.events import Ended, SessionEvent
 from stepper.client.session import Session
 from stepper.model.control import BreakpointChanged, Notice, Stopped
 from stepper.tui.desk import Desk
+from stepper.tui.headline import OTHERS
 from stepper.tui.panes.output import OutputPane
 from stepper.tui.registry import all_panes
 
@@ -61,7 +62,7 @@ async def happened_elsewhere(app: StepperApp, session: Session, event: SessionEv
             text = f"{title}: {standing_text(session, stopped)}"
             if app.session.stopped is None and len(app.screen_stack) == 1:
                 await turn_to(app, session)
-                app.say(text)
+                app.say(f"{text}{OTHERS}")
             else:
                 app.say(f"{text}; Ctrl-O goes there", "warning")
         case Notice(text=text) | BreakpointChanged(text=text) if text:

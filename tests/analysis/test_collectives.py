@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from stepper.analysis.collectives import Progress
+from stepper.analysis.live_processes import waits
 from stepper.analysis.rank_lines import rank_lines
 from stepper.analysis.ranks import classes, compared
 from stepper.model.collective import Collective, CollectiveReading, ProcessGroup
 from stepper.model.program import PythonFrame
+from stepper.recording.reader import Recording
 from stepper.recording.session_folder import read
 from stepper.recording.writer import Writer
 from tests.tape import FACTS
@@ -35,11 +39,15 @@ def reading(of: ProcessGroup, *collectives: Collective, whole: bool = True) -> C
     return CollectiveReading(BEGAN, (of,), collectives, (STACK,), whole=whole)
 
 
+def writing(folder: Path, rank: int) -> Writer:
+    facts = msgspec.structs.replace(FACTS, rank=rank, pid=100 + rank)
+    return Writer(str(folder / f"rank{rank}.stepper"), facts)
+
+
 def write(
     folder: Path, rank: int, readings: Sequence[CollectiveReading], ended: str | None = "exit"
 ) -> None:
-    facts = msgspec.structs.replace(FACTS, rank=rank, pid=100 + rank)
-    writer = Writer(str(folder / f"rank{rank}.stepper"), facts)
+    writer = writing(folder, rank)
     for number, each in enumerate(readings, 1):
         writer.collectives(number, 0, each)
     writer.flush()
@@ -58,6 +66,31 @@ def test_ranks_that_begun_the_same_are_alike(tmp_path: Path) -> None:
     for rank in WORLD:
         write(tmp_path, rank, [reading(group(2, 2), begun(1), begun(2, "barrier"))])
     assert not any("collective" in line for line in told(tmp_path))
+
+
+def test_of_recordings_that_grow_only_what_is_new_is_read(tmp_path: Path) -> None:
+    ranks = {rank: Progress() for rank in WORLD}
+    behind = {0: "", 1: ", not begun by ranks 0, 2", 2: ""}
+    writers = [writing(tmp_path, rank) for rank in WORLD]
+    for round_ in (1, 2):
+        for rank, writer in zip(WORLD, writers, strict=True):
+            far = 2 * round_ if rank == 1 else 2 * round_ - 1
+            news = [begun(number, over=number < far) for number in (far - 1, far) if number]
+            writer.collectives(round_, 0, reading(group(far, far - 1), *news))
+            writer.flush()
+            with contextlib.closing(
+                Recording.open(str(tmp_path / f"rank{rank}.stepper"))
+            ) as opened:
+                ranks[rank].read_on(opened)
+        for rank, progress in ranks.items():
+            far = 2 * round_ if rank == 1 else 2 * round_ - 1
+            told = f", all_reduce {far} of default_pg is not over"
+            assert waits(progress, ranks) == (told, behind[rank])
+    for writer in writers:
+        writer.close("exit")
+    # Of a rank of which nothing was read it is not said that it is behind.
+    assert waits(ranks[1], {0: Progress(), 1: ranks[1]}).missing == ""
+    assert waits(Progress(), ranks) == ("", "")
 
 
 def test_who_has_not_begun_what_the_others_stand_in_is_named(tmp_path: Path) -> None:

@@ -131,7 +131,11 @@ class Family:
 
 @contextlib.contextmanager
 def family(
-    folder: Path, program: str, *breakpoints: str, module: tuple[str, ...] = ()
+    folder: Path,
+    program: str,
+    *breakpoints: str,
+    module: tuple[str, ...] = (),
+    entry: bool = False,
 ) -> Iterator[Family]:
     """Start a program with its children under the debugger.
 
@@ -140,6 +144,7 @@ def family(
         program: its text.
         breakpoints: as they are written.
         module: a module that runs it, and that one's arguments; none: Python itself.
+        entry: whether to stop where the first of them begins to translate.
     """
     script = folder / "program.py"
     script.write_text(program)
@@ -151,6 +156,7 @@ def family(
             children=True,
             recording=str(folder / "session"),
             breakpoints=tuple(map(parse_breakpoint, breakpoints)),
+            stop_at_entry=entry,
         )
     )
     try:

@@ -21,6 +21,7 @@ from stepper.recording.session_folder import SOCKET, read
 from tests.client.families import FORKED, SERVER, family
 
 RANKS = """
+import os
 import torch
 import torch.distributed as dist
 
@@ -33,8 +34,12 @@ def scaled(x):
 
 for size in (2, 3):
     out = scaled(torch.ones(size))
-    dist.all_reduce(out)
-print("rank", rank, out.tolist(), flush=True)
+    if size == 2:
+        dist.all_reduce(out)
+    else:
+        begun = dist.all_reduce(out, async_op=True)
+        begun.wait()
+os.write(1, f"rank {rank} {out.tolist()}\\n".encode())  # one piece, so that ranks do not mix
 dist.destroy_process_group()
 """
 
@@ -112,6 +117,24 @@ def test_a_server_that_compiles_in_a_child_is_stopped_and_stepped_there(tmp_path
 
 
 @pytest.mark.slow
+def test_without_a_breakpoint_the_first_that_compiles_stops_where_it_begins(tmp_path: Path) -> None:
+    with family(tmp_path, SERVER, entry=True) as server:
+        server.says("up")
+        assert not server.processes.standing
+        server.first.write_input("2\n")
+        child = server.stopped()
+        assert child is not server.first
+        assert child.stopped is not None
+        assert (child.stopped.reason, child.stopped.moment) == ("entry", 1)
+        server.go_on(child)
+        server.says("answered 2 2.0")
+        server.first.write_input("3\n0\n\x04")
+        server.says("answered 3 2.0")
+        server.says("the server ended with 0")
+        assert server.first.wait(600)
+
+
+@pytest.mark.slow
 def test_forked_processes_are_stopped_and_let_go(tmp_path: Path) -> None:
     with family(tmp_path, FORKED) as forked:
         forked.says("forked")
@@ -165,7 +188,7 @@ def test_one_rank_is_stopped_and_the_others_wait_for_it(tmp_path: Path) -> None:
     with family(tmp_path, RANKS, "function:scaled, rank 1", module=run) as ranks:
         stopped = ranks.stopped()
         assert ranks.first.breakpoints[0].rank == 1
-        line = line_of(RANKS, "    dist.all_reduce(out)")
+        line = line_of(RANKS, "        dist.all_reduce(out)")
         waits = f"runs, in all_reduce, program.py:{line} in <module>"
         ranks.until(lambda: any(text.endswith(waits) for text in ranks.texts()))
         (waiting,) = (each for each in ranks.look() if each.entry.rank == 0)
@@ -176,6 +199,10 @@ def test_one_rank_is_stopped_and_the_others_wait_for_it(tmp_path: Path) -> None:
         assert "stopped, breakpoint 1: function:scaled, rank 1, program.py" in standing.text
         ranks.go_on(stopped)
         assert ranks.stopped() is stopped  # the second size
+        # A wait in C has no function of torch.distributed.
+        line = line_of(RANKS, "        begun.wait()")
+        waits = f"runs, all_reduce 2 of default_pg is not over, program.py:{line} in <module>"
+        ranks.until(lambda: any(text.endswith(waits) for text in ranks.texts()))
         ranks.break_at()
         ranks.go_on(stopped)
         assert ranks.first.wait(600)
