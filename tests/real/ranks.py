@@ -119,7 +119,8 @@ def main() -> None:
         if kind in SAME and f"all {options.ranks} recordings did the same" not in text:
             absent.append("did the same")
         wrong += [f"{kind} does not say: {each}" for each in absent]
-    sys.exit("\n".join(wrong))
+    if wrong:
+        sys.exit("\n".join(wrong))
 
 
 if __name__ == "__main__":
