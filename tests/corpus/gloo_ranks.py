@@ -5,6 +5,7 @@ Each prints what it computed, which collectives torch itself has noted, and what
 
 import json
 import os
+import sys
 import tempfile
 
 import torch
@@ -38,6 +39,7 @@ def work(rank, store):
         print(f"rank {rank}:", each["profiling_name"], each["input_sizes"], each["output_sizes"])
     print(f"rank {rank}:", sorted(counters["stats"].items()), sorted(counters["frames"].items()))
     dist.destroy_process_group()
+    sys.excepthook = sys.__excepthook__  # torch leaves its own behind
 
 
 def noted():

@@ -559,7 +559,8 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
     check = getattr(owner, "has_attribute", None)
     if check is not None:
         return bool(check(tx, name))
-    if isinstance(owner, lists.BaseListVariable | dicts.ConstDictVariable | ConstantVariable):
+    plain = lists.BaseListVariable | dicts.ConstDictVariable | ConstantVariable | SymNodeVariable
+    if isinstance(owner, plain):
         return has(owner.python_type(), name)
     raise owner.refuse("hasattr")
 

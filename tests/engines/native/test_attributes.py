@@ -382,3 +382,17 @@ def test_checks_that_succeed_and_types_as_dtypes_stand_in_one_graph() -> None:
     assert str(captured(torch.ones(3), 2)) == str(f(torch.ones(3), 2))
     with pytest.raises(RuntimeError, match="no number"):
         native.optimize(run_graph)(f)(torch.ones(3), 0)
+
+
+def test_a_number_that_is_a_symbol_has_what_numbers_have() -> None:
+    def f(x: torch.Tensor, n: int) -> Any:
+        return (
+            x + n,
+            hasattr(n, "bit_length"),
+            hasattr(n, "note"),
+            torch.overrides.is_tensor_like(n),
+        )
+
+    captured = native.optimize_assert(run_graph, dynamic=True)(f)
+    for n in (3, 4):
+        assert captured(torch.ones(n), n)[1:] == (True, False, False)
