@@ -81,8 +81,11 @@ def _marked_maybe(files: Files) -> Iterator[Way]:
         for call in () if is_installed(file.path) else file.calls:
             func = call.node.func
             if isinstance(func, ast.Attribute) and func.attr == "mark_dynamic":
+                # Of the arguments it has the tensor and the dimension only, no bounds.
+                named = (each for each in call.node.keywords if each.arg in ("t", "index"))
+                taken = ", ".join(map(file.text, (*call.node.args, *named)))
                 name = f"{file.text(func.value)}.maybe_mark_dynamic"
-                edits.append(file.replaced(func, name))
+                edits.append(file.replaced(call.node, f"{name}({taken})"))
     if edits:
         yield Way("maybe_mark_dynamic instead of mark_dynamic", tuple(edits))
 

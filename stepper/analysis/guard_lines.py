@@ -9,7 +9,15 @@ from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
 from stepper.analysis.guard_kinds import HIDING, leaves_of, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
-from stepper.analysis.guarded import Guarded, arguments_of, asked, is_made, names_of, of_state
+from stepper.analysis.guarded import (
+    Guarded,
+    arguments_of,
+    asked,
+    called_otherwise,
+    is_made,
+    names_of,
+    of_state,
+)
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
@@ -165,6 +173,21 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         yield from _not_near(recording, expression, found)
     elif others:
         yield Line(f"no guard of {plural(others, 'other entry')} comes near it", role="dim")
+    if not any(each.by or each.through or each.presence or each.parts for each in known):
+        yield from _elsewhere(recording, expression)
+
+
+def _elsewhere(recording: Recording, expression: str) -> Iterator[Line]:
+    """Where an attribute of this name is guarded in another function's entry, of something else: as
+    where a method is compiled by itself that this function calls behind a graph break."""
+    path = path_of(expression)
+    assert path is not None
+    for item, guard, root in called_otherwise(recording, path)[:_MOST]:
+        yield Line(
+            f"  but {compiled_title(recording, item)} guards {spelled(guard.source)}: if its {root}"
+            f" is {path.root}, {expression} is guarded",
+            guard.moment,
+        )
 
 
 def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> Iterator[Line]:

@@ -206,6 +206,19 @@ def asked_of(recording: Recording, item: Translation, expression: str) -> Guarde
     return None if path is None else _in_entry(recording, item, path)
 
 
+def called_otherwise(recording: Recording, path: Path) -> list[tuple[Translation, Guard, str]]:
+    """The guards on what begins with another name and goes on as a path does, the first of each
+    entry, and that name."""
+    found = []
+    for item in entries(recording) if path.steps else ():
+        for guard in guards_of(recording, item):
+            other = path_of(guard.source)
+            if other is not None and other.root != path.root and other.steps == path.steps:
+                found.append((item, guard, other.root))
+                break
+    return found
+
+
 def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
     guards = guards_of(recording, item)
     every = wanted_by(recording, item)

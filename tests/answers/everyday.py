@@ -411,3 +411,26 @@ def rows_of_what_was_found(run: Run) -> None:
         return found.sum() if run.remedied else sum(each.sum() for each in found)  # cause
 
     summed_by_rows(ones(3))
+
+
+@case(
+    "", "is-guarded", expression="optimizer.param_groups[0]['lr']",
+    cause=(
+        "if its self is optimizer, optimizer.param_groups[0]['lr'] is guarded",
+        "guards self.param_groups[0]['lr']",
+    ),
+    counts=(2, 1),
+)  # fmt: skip
+def rate_behind_a_break(run: Run) -> None:
+    """The step is compiled by itself, behind a graph break of torch's own."""
+    weight = nn.Parameter(ones(2))
+    weight.grad = ones(2)
+    optimizer = torch.optim.SGD([weight], lr=0.1)
+
+    @run.compile
+    def stepping() -> None:
+        optimizer.step()
+
+    stepping()
+    optimizer.param_groups[0]["lr"] = 0.1 if run.remedied else 0.5
+    stepping()
