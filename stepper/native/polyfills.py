@@ -15,6 +15,7 @@ import itertools
 import operator
 import types
 from collections.abc import Callable
+from typing import NamedTuple
 
 from stepper.uncompiled import keep_out
 
@@ -32,6 +33,23 @@ CALLABLES: dict[object, Polyfill] = {}
 """By builtin class whose objects are called, what is interpreted instead: it returns a function."""
 
 
+class Remaking(NamedTuple):
+    """How an iterator is made anew that goes on where a generator stands.
+
+    function: makes it.
+    names: the generator's variables that it is given.
+    begun: whether it can be made once a value has been given.
+    """
+
+    function: Callable[..., object]
+    names: tuple[str, ...]
+    begun: bool
+
+
+REMAKING: dict[types.CodeType, Remaking] = {}
+"""By code of the generator that gives an iterator's values."""
+
+
 def refuse() -> None:
     """Not interpreted: the graph breaks."""
 
@@ -40,6 +58,14 @@ def _stands_for(table, *builtins):
     def register(function):
         table.update(dict.fromkeys(builtins, function))
         return function
+
+    return register
+
+
+def _goes_on(function, *names, begun=True):
+    def register(generator):
+        REMAKING[generator.__code__] = Remaking(function, names, begun)
+        return generator
 
     return register
 
@@ -158,26 +184,63 @@ def _filter(function, iterable, /):
     return _keeping(function, iter(iterable))
 
 
+@_goes_on(filter, "function", "iterator")
 def _keeping(function, iterator):
     for each in iterator:
         if each if function is None else function(each):
             yield each
 
 
+def is_given_by(iterator, value):
+    """`value in iterator`."""
+    for each in iterator:  # noqa: SIM110  # `any` would be interpreted, too
+        if each in (value,):  # the same, or equal
+            return True
+    return False
+
+
+def iterated_from(sequence, index, *, iterate=iter):
+    """`iter(sequence)`, or an iterator that goes back, which goes on at an index: also at one that
+    the sequence does not have, since changes are pending."""
+    missing = index + 1 - len(sequence) if type(sequence) is list else 0
+    if missing > 0:
+        sequence.extend([None] * missing)
+    made = iterate(sequence)
+    made.__setstate__(index)
+    if missing > 0:
+        del sequence[-missing:]
+    return made
+
+
+def reversed_from(sequence, index):
+    """`reversed` of a list, which goes on at an index."""
+    return iterated_from(sequence, index, iterate=reversed)
+
+
 def reversed_list(sequence):
     """`reversed` of a list, which may change meanwhile."""
-    for index in range(len(sequence) - 1, -1, -1):
-        if index >= len(sequence):
-            return
-        yield sequence[index]
+    return _going_back(sequence, len(sequence) - 1)
+
+
+@_goes_on(reversed_from, "sequence", "index")
+def _going_back(sequence, index):
+    while 0 <= index < len(sequence):
+        index -= 1
+        yield sequence[index + 1]
 
 
 def reversed_sequence(sequence):
     """`reversed` of an object with `__len__` and `__getitem__`."""
-    for index in range(len(sequence) - 1, -1, -1):
+    return _counting_down(sequence, len(sequence) - 1)
+
+
+def _counting_down(sequence, index):
+    while index >= 0:
         yield sequence[index]
+        index -= 1
 
 
+@_goes_on(iter, "function", "sentinel")
 def called_until(function, sentinel, /):
     """`iter(function, sentinel)`."""
     while True:
@@ -214,6 +277,7 @@ def _chain(*iterables):
     return chain_from_iterable(iterables)
 
 
+@_goes_on(itertools.chain.from_iterable, "iterables", begun=False)
 def chain_from_iterable(iterables, /):
     """`itertools.chain.from_iterable`."""
     for iterable in iterables:
@@ -225,10 +289,11 @@ def _count(start=0, step=1):
     return _counting(start, step)
 
 
+@_goes_on(itertools.count, "value", "step")
 def _counting(value, step):
     while True:
-        yield value
-        value += step
+        given, value = value, value + step
+        yield given
 
 
 @_stands_for(ITERATORS, itertools.cycle)
@@ -236,6 +301,7 @@ def _cycle(iterable, /):
     return _cycling(iter(iterable))
 
 
+@_goes_on(itertools.cycle, "iterator", begun=False)
 def _cycling(iterator):
     saved = []
     for each in iterator:
@@ -247,14 +313,21 @@ def _cycling(iterator):
 
 @_stands_for(ITERATORS, itertools.repeat)
 def _repeat(object, times=None):
+    if times is not None and type(times) is not int:
+        refuse()
     return _repeating(object, times)
 
 
+def repeated(value, times):
+    """`itertools.repeat`; None: without end."""
+    return itertools.repeat(value) if times is None else itertools.repeat(value, times)
+
+
+@_goes_on(repeated, "value", "times")
 def _repeating(value, times):
-    if times is None:
-        while True:
-            yield value
-    for _ in range(times):
+    while times is None or times > 0:
+        if times is not None:
+            times -= 1
         yield value
 
 
@@ -272,19 +345,27 @@ def _islice(iterable, first, *others):
     return _slicing(iter(iterable), start, stop, step)
 
 
+@_goes_on(itertools.islice, "iterator", "start", "stop", "step")
 def _slicing(iterator, start, stop, step):
-    position, wanted = 0, start
-    while stop is None or position < stop:
+    # `start` and `stop` are counted from where the iterator stands.
+    while True:
+        for _ in range(start):
+            for _ in iterator:
+                break
+            else:
+                return
+        if stop is not None and start >= stop:
+            return
         for value in iterator:
             break
         else:
             return
-        if position == wanted:
-            yield value
-            wanted += step
-            if stop is not None and wanted >= stop:
-                wanted = -1
-        position += 1
+        taken, start = start + 1, step - 1
+        if stop is not None:
+            stop -= taken
+            if start > stop:
+                start = stop
+        yield value
 
 
 @_stands_for(FUNCTIONS, itertools.tee)
@@ -314,15 +395,26 @@ def _sharing(iterator, link):
 
 @_stands_for(ITERATORS, itertools.accumulate)
 def _accumulate(iterable, func=None, *, initial=None):
-    return _accumulating(iter(iterable), func, initial)
+    return _accumulating(iter(iterable), func, initial, False)
 
 
-def _accumulating(iterator, function, total):
+def accumulated(iterator, function, total, begun):
+    """`itertools.accumulate`, which has given the total already, or begins with it."""
+    if not begun:
+        return itertools.accumulate(iterator, function, initial=total)
+    made = itertools.accumulate(itertools.chain((total,), iterator), function)
+    next(made)
+    return made
+
+
+@_goes_on(accumulated, "iterator", "function", "total", "begun")
+def _accumulating(iterator, function, total, begun):
     if total is None:
         for total in iterator:
             break
         else:
             return
+    begun = True  # noqa: F841  # read where it is made anew
     yield total
     for each in iterator:
         total = total + each if function is None else function(total, each)
@@ -334,6 +426,7 @@ def _pairwise(iterable, /):
     return _pairing(iter(iterable))
 
 
+@_goes_on(itertools.pairwise, "iterator", begun=False)
 def _pairing(iterator):
     for before in iterator:
         break
@@ -349,6 +442,7 @@ def _takewhile(predicate, iterable, /):
     return _taking(predicate, iter(iterable))
 
 
+@_goes_on(itertools.takewhile, "predicate", "iterator")
 def _taking(predicate, iterator):
     for each in iterator:
         if not predicate(each):
@@ -361,6 +455,7 @@ def _dropwhile(predicate, iterable, /):
     return _dropping(predicate, iter(iterable))
 
 
+@_goes_on(itertools.dropwhile, "predicate", "iterator", begun=False)
 def _dropping(predicate, iterator):
     for each in iterator:
         if not predicate(each):
@@ -374,6 +469,7 @@ def _filterfalse(function, iterable, /):
     return _leaving(function, iter(iterable))
 
 
+@_goes_on(itertools.filterfalse, "function", "iterator")
 def _leaving(function, iterator):
     for each in iterator:
         if not (each if function is None else function(each)):
@@ -385,6 +481,7 @@ def _compress(data, selectors):
     return _selecting(iter(data), iter(selectors))
 
 
+@_goes_on(itertools.compress, "data", "selectors")
 def _selecting(data, selectors):
     for each, selected in zip(data, selectors):  # noqa: B905  # as it does
         if selected:
@@ -396,6 +493,7 @@ def _starmap(function, iterable, /):
     return _calling(function, iter(iterable))
 
 
+@_goes_on(itertools.starmap, "function", "iterator")
 def _calling(function, iterator):
     for arguments in iterator:
         yield function(*arguments)
@@ -406,6 +504,12 @@ def _zip_longest(*iterables, fillvalue=None):
     return _zipping([iter(each) for each in iterables], fillvalue)
 
 
+def zipped_longest(iterators, fill):
+    """`itertools.zip_longest`."""
+    return itertools.zip_longest(*iterators, fillvalue=fill)
+
+
+@_goes_on(zipped_longest, "iterators", "fill", begun=False)
 def _zipping(iterators, fill):
     going = len(iterators)
     ended = [False] * going
@@ -562,6 +666,16 @@ def _attrgetter(attr, /, *attrs):
 @_stands_for(CALLABLES, operator.methodcaller)
 def _methodcaller(name, /, *args, **kwargs):
     return lambda value: getattr(value, name)(*args, **kwargs)
+
+
+def called_in(manager, function, *given):
+    """The function that a context manager makes of a function."""
+
+    def call(*args, **kwargs):
+        with manager(*given):
+            return function(*args, **kwargs)
+
+    return call
 
 
 class FunctionContext:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import collections
 import enum
+import operator
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
@@ -349,6 +350,19 @@ def bare(value: Any, of: type) -> object:
 
 
 set_skip(bare.__code__, "recursive")
+
+
+@dataclass(frozen=True)
+class ReferentSource(ChainedSource):
+    """What a weak reference refers to."""
+
+    def expression(self) -> str:
+        return f"{self.base.name()}()"
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen.load_callable(operator.call)
+        codegen(self.base)
+        codegen.call(1)
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import functools
 import inspect
 import os
 import types
+import weakref
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -56,7 +57,12 @@ from stepper.native.variables.lists import (
     SliceVariable,
     TupleVariable,
 )
-from stepper.native.variables.misc import EnvironVariable, PythonModuleVariable, is_stand_in
+from stepper.native.variables.misc import (
+    EnvironVariable,
+    PythonModuleVariable,
+    WeakReferenceVariable,
+    is_stand_in,
+)
 from stepper.native.variables.named_tuple import (
     NamedTupleClassVariable,
     NamedTupleVariable,
@@ -134,7 +140,7 @@ class VariableBuilder:
             return self._wrap_sequence(value)
         if kind is dict and all(map(is_key, value)):
             return self._wrap_dict(value)
-        if kind is dict and 0 < len(value) <= MOST_ENTRIES and all(map(is_known_object, value)):
+        if kind is dict and 0 < len(value) <= MOST_ENTRIES and all(map(_is_known_key, value)):
             return self._wrap_dict_of_objects(value)
         if kind in (set, frozenset) and all(map(is_key, value)):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
@@ -175,6 +181,9 @@ class VariableBuilder:
             return ContextVariable(
                 source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
             )
+        if kind is weakref.ReferenceType:
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return WeakReferenceVariable(value, source=self.source, guards=guards)
         if value is os.environ:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnvironVariable(source=self.source, guards=guards)
@@ -365,6 +374,10 @@ def is_known_object(key: object) -> bool:
     if type(key) is types.BuiltinFunctionType:
         return torch_functions.is_torch_function(key)
     return type(key) in (type, types.FunctionType) or is_plain_member(key)
+
+
+def _is_known_key(key: object) -> bool:
+    return type(key) is str or is_known_object(key)
 
 
 def is_builtin(value: Any) -> bool:

@@ -20,6 +20,7 @@ from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import Keywords, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.exceptions import (
     ExceptionVariable,
     ObservedException,
@@ -35,6 +36,7 @@ from stepper.native.variables.user_defined import (
 )
 from stepper.native.variables.user_iterator import UserIteratorVariable
 from stepper.native.variables.user_operators import user_operator
+from stepper.native.versions import set_grad_enabled
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -272,7 +274,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
     object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2), id: (1, 1),
-    frozenset: (0, 1),
+    frozenset: (0, 1), set_grad_enabled: (1, 1),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -584,6 +586,17 @@ def _object_new(
     from stepper.native.variables.new_object import make_by_object
 
     return make_by_object(tx, args[0])
+
+
+@handles(set_grad_enabled)
+def _set_grad_enabled(
+    tx: Translator, args: list[VariableTracker], kwargs: Keywords
+) -> VariableTracker | None:
+    mode = args[0].as_python_constant()
+    if type(mode) is not bool:
+        return None
+    set_grad_mode(tx, mode)
+    return ConstantVariable(None)
 
 
 @handles(setattr)

@@ -4,6 +4,8 @@ enters and leaves by itself, and those that do nothing."""
 from __future__ import annotations
 
 import contextlib
+import inspect
+import types
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
@@ -12,11 +14,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 
 from stepper import _C
+from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.guards.originals import is_original
+from stepper.native.guards.originals import is_original, require
 from stepper.native.variables.base import NO_GUARDS, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.functions import BaseUserFunctionVariable
+from stepper.native.variables.polyfilled import PolyfilledCallableVariable
 from stepper.native.versions import (
     autocast_arguments,
     enter_autocast,
@@ -52,6 +57,7 @@ MODES: dict[type, tuple[Callable[..., object], Callable[..., tuple[Argument, ...
 """For each class, what enters a context of it, what it is made of, and whether operators give
 something else in it."""
 
+_RUNS_PIECE_BY_PIECE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
 
 
@@ -105,6 +111,8 @@ class GradModeClassVariable(VariableTracker):
             before = tx.output.grad_enabled
             set_grad_mode(tx, chosen)
             return SetGradVariable(chosen, before, **self.propagate(self, args))
+        if mode is not None and args:
+            return decorated(tx, self.value, [], args, kwargs)
         if mode is None or args or kwargs:
             raise self.refuse("a call with arguments")
         return GradModeVariable(mode, guards=self.guards)
@@ -207,6 +215,14 @@ class GradModeVariable(ContextManagerVariable):
         """What it puts back."""
         return tx.output.grad_enabled
 
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        return decorated(tx, self.python_type(), [], args, kwargs)
+
     def reconstruct(self, codegen: Any) -> None:
         codegen.load_callable(self.python_type())
         codegen.call(0)
@@ -231,6 +247,15 @@ class SetGradVariable(GradModeVariable):
 
     def _before(self, tx: Translator) -> bool:
         return self.before
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        set_grad_mode(tx, self.before)
+        return decorated(tx, self.python_type(), [ConstantVariable(self.mode)], args, kwargs)
 
     def reconstruct(self, codegen: Any) -> None:
         raise self.refuse("reconstruction")  # another would be made in another mode
@@ -411,6 +436,38 @@ class InsideVariable(VariableTracker):
 
     def python_type(self) -> type:
         return self.kind
+
+
+def decorated(
+    tx: Translator,
+    kind: type,
+    given: list[VariableTracker],
+    args: list[VariableTracker],
+    kwargs: dict[str, VariableTracker],
+) -> VariableTracker:
+    """A function that is called in a gradient mode: what the context that is made of `given` is
+    called with."""
+    manager = GradModeClassVariable(kind)
+    function = args[0] if len(args) == 1 and not kwargs else None
+    if not isinstance(function, BaseUserFunctionVariable):
+        raise manager.refuse("a call with these arguments")
+    if function.get_function().__code__.co_flags & _RUNS_PIECE_BY_PIECE:
+        raise manager.refuse("a call with what is no plain function")
+    require(tx.output, kind, "__call__", "clone")
+    inner = tx.interpret(polyfills.called_in, [manager, function, *given], {})
+    return DecoratedVariable(manager, kind, inner, [*given, function], {}, guards=inner.guards)
+
+
+class DecoratedVariable(PolyfilledCallableVariable):
+    """Such a function."""
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.kind is torch.set_grad_enabled:  # another would be made in another mode
+            raise self.refuse("reconstruction")
+        super().reconstruct(codegen)
 
 
 def set_grad_mode(tx: Translator, mode: bool) -> None:

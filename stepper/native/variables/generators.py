@@ -20,7 +20,7 @@ from stepper.native.variables.exceptions import ExceptionVariable, ObservedExcep
 from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import InlinedTranslator, Position, Translator
+    from stepper.native.protocols import Codegen, InlinedTranslator, Position, Translator
     from stepper.native.variables.base import TrackerOptions
 
 
@@ -140,6 +140,30 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         newest = tx.output.side_effects.latest(self)
         returned = newest.returned if isinstance(newest, LocalGeneratorObjectVariable) else None
         return isinstance(returned, ConstantVariable) and returned.value is None
+
+    @property
+    def _remaking(self) -> polyfills.Remaking | None:
+        """How the iterator is made anew whose values it gives; None: it cannot be."""
+        made = polyfills.REMAKING.get(self.code)
+        if made is None or self.state is None:
+            return None
+        begun = self.state.at.instruction_pointer > resume_index(self.code)
+        return made if made.begun or not begun else None
+
+    def parts(self) -> Sequence[VariableTracker]:
+        made = self._remaking
+        if made is None or self.state is None:
+            return ()
+        return [self.state.at.symbolic_locals[name] for name in made.names]
+
+    def remake(self, codegen: Codegen) -> None:
+        """Push an iterator that goes on where the generator stands in whose place it is."""
+        made = self._remaking
+        if made is None:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(made.function)
+        codegen.foreach(self.parts())
+        codegen.call(len(made.names))
 
     @property
     def _is_within_another(self) -> bool:

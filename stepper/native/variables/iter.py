@@ -4,10 +4,12 @@ effects."""
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from stepper import _C
+from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import ValueMutationNew, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
@@ -54,7 +56,9 @@ class IteratorVariable(VariableTracker):
         return True
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        raise self.refuse("a membership test")
+        answer = tx.interpret(polyfills.is_given_by, [self, item], {})
+        tx.output.chosen_by(answer)
+        return answer.truth(tx)
 
 
 class ListIteratorVariable(IteratorVariable):
@@ -105,19 +109,14 @@ class ListIteratorVariable(IteratorVariable):
         return ConstantVariable(item, guards=self.guards)
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(iter)
+        codegen.load_callable(polyfills.iterated_from if self.index else iter)
         if self.index is None:
             codegen.build("BUILD_TUPLE", 0)
-            codegen.call(1)
-            return
-        codegen(self.base)
-        codegen.call(1)
+        else:
+            codegen(self.base)
         if self.index:
-            codegen.dup()
-            codegen.load_method("__setstate__")
             codegen.load_const(self.index)
-            codegen.call_method(1)
-            codegen.pop_top()
+        codegen.call(2 if self.index else 1)
 
 
 class ConstantIteratorVariable(ListIteratorVariable):
@@ -274,9 +273,8 @@ class CombinedIteratorVariable(IteratorVariable):
         )
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.strict:
-            raise self.refuse("reconstruction")
-        codegen.load_callable(self.function)
+        made: Callable[..., object] = self.function
+        codegen.load_callable(partial(made, strict=True) if self.strict else made)
         codegen.foreach(self.items)
         if self.function is enumerate:
             codegen.load_const(self.count)

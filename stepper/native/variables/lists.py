@@ -93,9 +93,13 @@ class BaseListVariable(HasBuiltinMethods):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         options = self.propagate(self, args)
-        if name == "index" and len(args) == 1 and not kwargs:
-            for position, item in enumerate(self.items):
-                if tx.same_or_equal(tx.realize(item), args[0]):
+        if name == "index" and 0 < len(args) < 4 and not kwargs:
+            bounds = [index_of(each) for each in args[1:]]
+            if not all(type(each) is int for each in bounds):
+                raise self.refuse(f"method {name}")
+            within = slice(*([*bounds, None] if len(bounds) == 1 else bounds or [None]))
+            for position in range(*within.indices(len(self.items))):
+                if tx.same_or_equal(tx.realize(self.items[position]), args[0]):
                     return ConstantVariable(position, **options)
         elif name == "count" and len(args) == 1 and not kwargs:
             same = [tx.same_or_equal(tx.realize(item), args[0]) for item in self.items]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import types
+import weakref
 from typing import TYPE_CHECKING, Any, Unpack
 
+from stepper.native.bytecode.bytecode_analysis import argument_count
 from stepper.native.guards.class_dicts import MISSING, find, has, lookup, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import AttrSource, GetItemSource
+from stepper.native.source import AttrSource, GetItemSource, LocalSource, ReferentSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
@@ -134,6 +136,50 @@ class EnvironVariable(VariableTracker):
         condition = f"{self.source.name()}.get({name!r}) == {value!r}"
         guards = tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
         return ConstantVariable(value, guards=self.guards | key.guards | guards)
+
+
+class WeakReferenceVariable(VariableTracker):
+    """A weak reference.
+
+    value: it.
+    """
+
+    def __init__(
+        self, value: weakref.ReferenceType[object], **options: Unpack[TrackerOptions]
+    ) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return weakref.ReferenceType
+
+    def truth(self, tx: Translator) -> bool:
+        return True
+
+    def call_function(
+        self,
+        tx: Translator,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if args or kwargs or self.source is None:
+            raise self.refuse("a call")
+        if not holds_all(tx):
+            raise self.refuse("a call, once something may have been let go,")
+        return tx.build(ReferentSource(self.source), self.value()).with_guards(self.guards)
+
+
+def holds_all(tx: Translator) -> bool:
+    """Whether nothing has been let go that was there when the frame was entered: it has its
+    arguments still, and has changed nothing."""
+    code, variables = tx.root.f_code, tx.root.symbolic_locals
+    names = set(code.co_varnames[: argument_count(code)])
+    kept = {name for name in names if _is_of(variables.get(name), LocalSource(name))}
+    return kept == names and not tx.output.side_effects.pending
+
+
+def _is_of(value: VariableTracker | None, source: LocalSource) -> bool:
+    return value is not None and value.source == source
 
 
 class SuperVariable(VariableTracker):

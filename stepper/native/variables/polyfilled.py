@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native import polyfills
-from stepper.native.exc import RestartAnalysis
+from stepper.native.exc import RestartAnalysis, Unsupported
 from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
@@ -80,7 +81,13 @@ class PolyfilledIteratorVariable(IteratorVariable):
         return newest.next_variable(tx)
 
     def reconstruct(self, codegen: Codegen) -> None:
-        raise RestartAnalysis(self.place, f"the {self.kind.__name__} that is made lives on")
+        generator = codegen.tx.output.side_effects.latest(self.values)
+        assert isinstance(generator, LocalGeneratorObjectVariable)
+        try:
+            generator.remake(codegen)
+        except Unsupported:
+            reason = f"the {self.kind.__name__} that is made lives on"
+            raise RestartAnalysis(self.place, reason) from None
 
 
 class PolyfilledCallableVariable(VariableTracker):

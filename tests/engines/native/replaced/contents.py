@@ -39,6 +39,14 @@ contents(
      lambda h: h.__setitem__("b", 2.0), lambda h: h.__setitem__(1, 5), lambda h: h.clear()],
     lambda h, x: (x + sum(h.values()), list(h), "a" in h, h.get("c", 9), len(h)),
 )  # fmt: skip
+WEIGHT = torch.nn.Parameter(torch.ones(3))
+contents(
+    "of a dictionary with texts and parameters as keys", lambda: {"a": 1, WEIGHT: 2, "b": 3},
+    [lambda h: h.update({"a": h.pop("a")}), lambda h: h.pop(WEIGHT),
+     lambda h: h.update({torch.nn.Parameter(torch.ones(3)): 2}), lambda h: h.update({WEIGHT: 4}),
+     lambda h: (h.pop("b"), h.update({0: 3})), lambda h: h.clear()],
+    lambda h, x: (x + h.get("a", 5), h.get(WEIGHT), [*h.values()], WEIGHT in h, len(h)),
+)  # fmt: skip
 contents(
     "of a dictionary, in another order", lambda: {"a": 1, "b": 2},
     [lambda h: h.update({"a": h.pop("a")}), lambda h: h.update({"b": h.pop("b")})],

@@ -256,6 +256,20 @@ def target_of_a_weak_reference() -> Iterator[Any]:
 
 
 @case
+def weak_reference_to_a_parameter() -> Iterator[Any]:
+    held = [torch.nn.Parameter(torch.ones(3))]
+    reference = [weakref.ref(held[0])]
+    yield lambda x: x + (5 if reference[0]() is None else reference[0]().detach())
+    held[0].data.add_(3)
+    yield
+    held[0] = torch.nn.Parameter(torch.zeros(3, dtype=torch.float64))
+    gc.collect()
+    yield
+    reference[0] = weakref.ref(held[0])
+    yield
+
+
+@case
 def members_of_an_enumeration() -> Iterator[Any]:
     import enum
 

@@ -194,6 +194,9 @@ swaps("torch.no_grad.__enter__", torch.no_grad, "__enter__", [lambda self: LOG.a
 swaps("torch.no_grad.__exit__", torch.no_grad, "__exit__",
       [lambda self, *args: (torch.set_grad_enabled(True), LOG.append("left"))[0] and None],
       lambda x: _in_no_grad(x))  # fmt: skip
+swaps("torch.no_grad.__call__", torch.no_grad, "__call__",
+      [lambda self, function: LOG.append("called") or function],
+      lambda x: (torch.no_grad()(lambda y: torch.is_grad_enabled())(x), x + 1))  # fmt: skip
 swaps("torch.float32", torch, "float32", [torch.float64], lambda x: x.to(torch.float32).double())
 
 
