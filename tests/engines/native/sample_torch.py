@@ -522,3 +522,6 @@ def size_ops(x):
         + x.size(-1)
         + x.shape.numel()
     )
+
+
+np.finfo(np.float32)  # numpy keeps it, and what is told of the first time is another reason
