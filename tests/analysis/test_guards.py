@@ -172,7 +172,9 @@ def test_an_expression_that_nothing_looks_at(
         lines = [line.text for line in guarded_lines(recording, name)]
         assert lines[0].startswith(f"nothing is called {name.partition('.')[0]} in what was")
         assert lines[1] == "  Net.forward has options, self, x"
-        otherwise = "  but 0/0 Net.forward guards self.scale: if its self is net, net.scale is guarded"
+        otherwise = (
+            "  but 0/0 Net.forward guards self.scale: if its self is net, net.scale is guarded"
+        )
         assert lines[2:] == ([otherwise] if name == "net.scale" else [])
     (line,) = guarded_lines(recording, "1 + 2")
     assert "nothing that can be asked about" in line.text
