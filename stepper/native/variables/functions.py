@@ -75,7 +75,7 @@ class CellVariable(VariableTracker):
         codegen.load_cell(self)
 
 
-def stored_in(tx: Translator, tracker: VariableTracker, value: object, name: str) -> bool:
+def has_stored(tx: Translator, tracker: VariableTracker, value: object, name: str) -> bool:
     """Whether an attribute was stored in a function or a partial.
 
     value: the object; what the frame makes, in which none can be stored, has none.
@@ -190,7 +190,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute: one that all functions have, or one that was stored."""
-        return has(types.FunctionType, name) or stored_in(tx, self, self.fn, name)
+        return has(types.FunctionType, name) or has_stored(tx, self, self.fn, name)
 
     def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
         cells = self.fn.__closure__ or ()

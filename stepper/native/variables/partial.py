@@ -12,7 +12,7 @@ from stepper.native.source import AttrSource
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
-from stepper.native.variables.functions import stored_in
+from stepper.native.variables.functions import has_stored
 from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ class FunctoolsPartialVariable(VariableTracker):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute: one that all partials have, or one that was stored."""
-        return has(functools.partial, name) or stored_in(tx, self, self.value, name)
+        return has(functools.partial, name) or has_stored(tx, self, self.value, name)
 
     def call_function(
         self,
