@@ -34,6 +34,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.datum import UNKNOWN, text_of
+from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
 _MOST = 10
@@ -174,15 +175,17 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
     elif others:
         yield Line(f"no guard of {plural(others, 'other entry')} comes near it", role="dim")
     if not any(each.by or each.through or each.presence or each.parts for each in known):
-        yield from _elsewhere(recording, expression)
+        by = [each.translation for each in known]
+        yield from _elsewhere(recording, expression, by)
 
 
-def _elsewhere(recording: Recording, expression: str) -> Iterator[Line]:
-    """Where an attribute of this name is guarded in another function's entry, of something else: as
-    where a method is compiled by itself that this function calls behind a graph break."""
+def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> Iterator[Line]:
+    """Where an attribute of this name is guarded in the entry of a function that one of these
+    frames called, of something else: as where a method is compiled by itself that is called behind
+    a graph break."""
     path = path_of(expression)
     assert path is not None
-    for item, guard, root in called_otherwise(recording, path)[:_MOST]:
+    for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:
         yield Line(
             f"  but {compiled_title(recording, item)} guards {spelled(guard.source)}: if its {root}"
             f" is {path.root}, {expression} is guarded",

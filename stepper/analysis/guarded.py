@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import lru_cache
 
 import msgspec
@@ -206,11 +206,18 @@ def asked_of(recording: Recording, item: Translation, expression: str) -> Guarde
     return None if path is None else _in_entry(recording, item, path)
 
 
-def called_otherwise(recording: Recording, path: Path) -> list[tuple[Translation, Guard, str]]:
+def called_otherwise(
+    recording: Recording, path: Path, by: Collection[Translation]
+) -> list[tuple[Translation, Guard, str]]:
     """The guards on what begins with another name and goes on as a path does, the first of each
-    entry, and that name."""
+    entry that was compiled in a call by one of these frames, and that name."""
+    codes = [recording.code(item.code) for item in by]
+    callers = {(code.filename, code.qualname) for code in codes}
     found = []
     for item in entries(recording) if path.steps else ():
+        above = {(frame.filename, frame.function) for frame in item.python_stack}
+        if callers.isdisjoint(above):
+            continue
         for guard in guards_of(recording, item):
             other = path_of(guard.source)
             if other is not None and other.root != path.root and other.steps == path.steps:

@@ -425,7 +425,7 @@ def rate_behind_a_break(run: Run) -> None:
     """The step is compiled by itself, behind a graph break of torch's own."""
     weight = nn.Parameter(ones(2))
     weight.grad = ones(2)
-    optimizer = torch.optim.SGD([weight], lr=0.1)
+    optimizer = torch.optim.Adagrad([weight], lr=0.1)
 
     @run.compile
     def stepping() -> None:
