@@ -30,8 +30,8 @@ be imported, it is what the user is told."""
 SAID = ("engines/dynamo/registration.py",)
 """What the engine's compiler and its settings are called, for the user."""
 OF_PYTHON = {
-    "_actions", "_current_frames", "_exit", "_fields", "_getframe", "_name_", "_nb_ops",
-    "_parse_exception_table", "_registry", "_replace", "_value2member_map_",
+    "_actions", "_current_frames", "_exit", "_fields", "_get_subactions", "_getframe", "_name_",
+    "_nb_ops", "_parse_exception_table", "_registry", "_replace", "_value2member_map_",
 }  # fmt: skip
 """Private names of Python's own, and of its libraries."""
 NAME = re.compile(r"torch(?:\.\w+)*\._\w+(?:\.\w+)*")

@@ -9,8 +9,10 @@ from stepper.cli.arguments import UsageError
 from stepper.model.printing import say
 
 _SHELLS = ("bash", "zsh", "fish")
-_FILES = frozenset({"FILE", "DIR", "PYTHON", "A", "B", "script.py [args …]"})
-"""How arguments are called that are paths."""
+FILES = frozenset({"FILE", "PYTHON", "A", "B", "REPORT", "OUT", "script.py [args …]"})
+"""How arguments are called that are files, ..."""
+FOLDERS = frozenset({"DIR", "FOLDER"})
+"""... and folders."""
 
 
 def add_to(subparsers: Any) -> None:
@@ -31,6 +33,7 @@ def add_to(subparsers: Any) -> None:
 def completion(options: argparse.Namespace) -> int:
     """Print it."""
     from stepper.cli.arguments import build_parser
+    from stepper.debuggee.registry import names
 
     try:
         import shtab
@@ -39,7 +42,15 @@ def completion(options: argparse.Namespace) -> int:
     parser, subparsers = build_parser()
     for each in subparsers.values():
         for action in each._actions:
-            if action.metavar in _FILES:
+            if action.metavar in FILES:
                 action.complete = shtab.FILE  # type: ignore[attr-defined]  # shtab's way
+            elif action.metavar in FOLDERS:
+                action.complete = shtab.DIRECTORY  # type: ignore[attr-defined]  # as above
+            elif action.dest == "engine":
+                action.choices = names()
+    (choice,) = (each for each in parser._actions if each.dest == "subcommand")
+    # Lists of commands have a line for each: its help, and not its description.
+    for short in choice._get_subactions():  # type: ignore[attr-defined]  # argparse's, untyped
+        subparsers[short.dest].description = short.help
     say(shtab.complete(parser, options.shell))
     return 0

@@ -78,16 +78,6 @@ def test_the_version_names_what_matters(stepper: Run) -> None:
     assert re.fullmatch(r"stepper \S+ \(Python 3\.\d+\.\d+\S*, torch 2\.\S+, textual \S+\)\n", said)
 
 
-def test_a_shell_completes_options(stepper: Run, tmp_path: Path) -> None:
-    script = tmp_path / "completion.bash"
-    script.write_text(stepper("completion", "bash").stdout)
-    asked = "COMP_WORDS=(stepper record --loo); COMP_CWORD=2; _shtab_stepper; echo ${COMPREPLY[@]}"
-    done = subprocess.run(
-        ["bash", "-c", f"source {script}; {asked}"], capture_output=True, text=True, check=False
-    )
-    assert done.stdout == "--lookups\n", done.stderr
-
-
 def test_the_doctor_finds_nothing_wrong_here(stepper: Run) -> None:
     done = stepper("doctor")
     assert done.returncode == 0, done.stdout
