@@ -1,9 +1,5 @@
-"""What a frame is called: by its place in the model and its class, where that is recorded.
-
-Libraries wrap the methods of their modules, so the qualified name of what is compiled can be
-`can_return_tuple.<locals>.wrapper`, once for every model there is. Whose method it is, is known
-from its `self`.
-"""
+"""What a frame is called: by its place in the model and its class, where that is recorded
+(`stepper.model.method_names`)."""
 
 from __future__ import annotations
 
@@ -11,8 +7,8 @@ import re
 
 from stepper.client.names import brief_function
 from stepper.client.text import BY_HAND, one_line, short_name, walk_name
+from stepper.model.method_names import Owner, method_name
 from stepper.model.trace import Event, EventKind, Translation
-from stepper.recording.owners import Owner
 from stepper.recording.reader import Recording
 
 _LOCALS = ".<locals>"
@@ -82,12 +78,4 @@ def with_shown_names(recording: Recording, text: str) -> str:
 
 
 def _named(label: str, owner: Owner | None) -> str:
-    around, local, _ = short_name(label).partition(_LOCALS)
-    if owner is None:
-        return short_name(label)
-    function = brief_function(label)
-    if local and "." not in function:
-        function = f"{owner.type}, {function} of {around}"
-    elif not owner.path:
-        return short_name(label)  # says the class itself
-    return f"{owner.path} {function}".lstrip()
+    return short_name(method_name(label, owner))

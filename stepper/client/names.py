@@ -16,6 +16,7 @@ import msgspec
 
 from stepper.client.text import ELLIPSIS, short_name, short_path
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
+from stepper.model.method_names import local_name
 from stepper.model.trace import SessionFacts
 
 _MEMBER = re.compile(
@@ -27,7 +28,6 @@ _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
 _VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
 """A variable of the environment, of which `os.environ` keeps the name as bytes."""
 _STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
-_RESUMED = re.compile(r"\btorch_dynamo_resume_in_(\w+?)_at_(\d+)\b")
 
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
 """Options of the interpreter whose value is an argument of its own."""
@@ -72,10 +72,7 @@ def brief_function(name: str) -> str:
     `wrap.<locals>.<listcomp>` is `<listcomp> of wrap`; the rest of a function that was broken is
     `f, resumed at 12`.
     """
-    around, _, text = short_name(name).rpartition(".<locals>.")
-    if text.startswith("<") and around:
-        text = f"{text} of {around.rpartition('.')[2]}"
-    return _RESUMED.sub(r"\1, resumed at \2", text)
+    return local_name(short_name(name))
 
 
 def program_name(facts: SessionFacts | None) -> str:

@@ -12,11 +12,18 @@ import dis
 import os
 import stat
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from types import CodeType
 
 from stepper.client.text import plural
 from stepper.model.breakpoint import Breakpoint, BreakpointError, BreakpointKind
-from stepper.model.matching import instruction_matches, path_matches
+from stepper.model.matching import (
+    entry_index,
+    entry_matches,
+    instruction_matches,
+    path_matches,
+)
+from stepper.model.method_names import Entered, Owner
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
@@ -42,12 +49,21 @@ def placed_text(breakpoint: Breakpoint, recording: Recording | None, *, live: bo
     codes = recording.codes() if recording is not None else []
     by_line = breakpoint.kind in (BreakpointKind.LINE, BreakpointKind.FUNCTION)
     # A function's transformed code, and what goes on after a break, have its lines once more.
-    places = {
+    places: set[tuple[object, ...]] = {
         (code.filename, row.line) if by_line else (code.filename, code.label, row.line, row.offset)
         for code in codes
         for at, row in enumerate(code.instructions)
         if instruction_matches(breakpoint, code, at)
     }
+    owners: list[Owner] = []
+    if breakpoint.kind is BreakpointKind.FUNCTION and recording is not None:
+        entries = list(_entries(recording))
+        owners = [entered.owner for _, entered in entries]
+        for code, entered in entries:
+            at = entry_index(code)
+            by_name = instruction_matches(breakpoint, code, at)  # and counted already
+            if not by_name and entry_matches(breakpoint, code, at, entered):
+                places.add(entered.owner)
     if places:
         return f"fits {plural(len(places), 'place')}{' so far' if live else ''}"
     name = breakpoint.pattern
@@ -59,13 +75,25 @@ def placed_text(breakpoint: Breakpoint, recording: Recording | None, *, live: bo
             if name not in known:
                 raise BreakpointError(f"there is no instruction {name}{_nearest(name, known)}")
         case _ if not live:
-            near = _nearest(name, {code.label for code in codes})
+            shown = {path or type for path, type in owners} | {type for _, type in owners}
+            near = _nearest_path(name, shown) or _nearest(name, {c.label for c in codes} | shown)
             raise BreakpointError(f"no function {name!r} is recorded{near}")
         case _:
             pass
     if not live:
         raise BreakpointError(f"nothing that is recorded fits {breakpoint}")
     return "waits: nothing that has been compiled so far fits it"
+
+
+def _entries(recording: Recording) -> Iterator[tuple[Code, Entered]]:
+    """The frames that run methods of modules, each with its code."""
+    codes = {code.id: code for code in recording.codes()}
+    for attempt in recording.attempts():
+        recording.owners.learn(attempt.id)
+        for frame in recording.frames(attempt.id):
+            entered = recording.owners.entered(frame.id)
+            if entered is not None and frame.code in codes:
+                yield codes[frame.code], entered
 
 
 def _happened(breakpoint: Breakpoint, recording: Recording | None, live: bool) -> str:
@@ -140,6 +168,20 @@ def _lines_of(path: str) -> frozenset[int]:
         found.update(line for _, _, line in code.co_lines() if line)
         waiting += [const for const in code.co_consts if isinstance(const, CodeType)]
     return frozenset(found)
+
+
+def _nearest_path(path: str, known: Iterable[str]) -> str:
+    """The place in a model that ends as this one does, in most of its steps."""
+    steps = path.replace("[", ".[").split(".")[::-1]
+
+    def common(other: str) -> int:
+        its = other.replace("[", ".[").split(".")[::-1]
+        return sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(steps, its, strict=False))
+        )
+
+    best = max(sorted(known), key=common, default="")
+    return f": did you mean {best}?" if best and common(best) > 1 else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

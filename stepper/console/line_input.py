@@ -101,6 +101,10 @@ def _places(shell: Shell) -> Iterator[str]:
     recording = shell.session.recording
     codes = recording.codes()[:_MOST] if recording is not None else []
     yield from dict.fromkeys(f"function:{code.label}" for code in codes)
+    state = shell.cursor.state
+    if recording is not None and state is not None:
+        for path, name in recording.owners.within(state.attempt)[:_MOST]:
+            yield f"function:{path or name}"
     yield from dict.fromkeys(f"{os.path.basename(code.filename)}:" for code in codes)
 
 

@@ -15,12 +15,15 @@ from stepper.debuggee.evaluator import Evaluation, evaluate
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT, Subject
 from stepper.model.breakpoint import CACHE_KINDS, SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
+    entry_index,
+    entry_matches,
     guard_matches,
     instruction_matches,
     name_matches,
     node_matches,
     shape_matches,
 )
+from stepper.model.method_names import Entered
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
 from stepper.recording.process_entry import rank
@@ -91,20 +94,43 @@ class BreakpointTable:
         """The instructions of a code at which to stop, worked out at its first moment."""
         table = self.armed
         found: Armed = {}
+        entry = entry_index(code)
         for index in range(len(code.instructions)):
-            here = tuple(bp for bp in self._instruction if instruction_matches(bp, code, index))
+            # Whose method begins, another one each time, is asked for where it does.
+            here = tuple(
+                bp
+                for bp in self._instruction
+                if instruction_matches(bp, code, index)
+                or (bp.kind is BreakpointKind.FUNCTION and index == entry)
+            )
             if here:
                 found[index] = here
         table[code.id] = found
         return found
 
-    def hit_at(self, code: Code, ip: int, names: Callable[[], dict[str, object]]) -> Hit | None:
+    def hit_at(
+        self,
+        code: Code,
+        ip: int,
+        names: Callable[[], dict[str, object]],
+        entered: Callable[[], Entered | None],
+    ) -> Hit | None:
         """The breakpoint to stop at before an instruction, if any. `names` gives what a condition
-        can speak of."""
+        can speak of, `entered` whose method begins."""
         armed = self.armed.get(code.id)
         if armed is None:
             armed = self.arm(code)
-        return self._first_hit(armed.get(ip, ()), names)
+        here = armed.get(ip)
+        if here is None:
+            return None
+        if not all(instruction_matches(bp, code, ip) for bp in here):
+            found = entered()
+            here = tuple(
+                bp
+                for bp in here
+                if instruction_matches(bp, code, ip) or entry_matches(bp, code, ip, found)
+            )
+        return self._first_hit(here, names)
 
     def hit_by(
         self, kind: EventKind, subject: Subject, names: Callable[[], dict[str, object]]

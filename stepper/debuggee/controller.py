@@ -58,6 +58,7 @@ from stepper.model.control import (
     Stopped,
     Terminate,
 )
+from stepper.model.method_names import Entered
 from stepper.model.program import Code
 from stepper.model.stepping import Goal, Motion, Place
 from stepper.model.trace import EventKind, MomentId
@@ -172,7 +173,7 @@ class Controller:
         if self._expected is not None:
             self._stop_at(moment, *self._expected)
             return
-        hit = self._breakpoints.hit_at(code, ip, self._names)
+        hit = self._breakpoints.hit_at(code, ip, self._names, self._entered)
         reason = self._pause
         if not reason and self._goal is not None:
             assert self._recorder is not None
@@ -553,6 +554,9 @@ class Controller:
 
     def _names(self) -> dict[str, object]:
         return self._engine.namespace(None) if self._engine is not None else {}
+
+    def _entered(self) -> Entered | None:
+        return self._recorder.entered_module() if self._recorder is not None else None
 
     def _leave(self) -> None:
         if self._asides:

@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from stepper.model.collective import CollectiveReading
     from stepper.model.failure import Failure
     from stepper.model.lookup import RejectedEntry
+    from stepper.model.method_names import Entered, Owner
     from stepper.model.program import Code, PythonFrame
     from stepper.model.shapes import ShapeStep
     from stepper.model.stepping import Place
@@ -403,6 +404,9 @@ class Recorder(Protocol):
     def place(self) -> Place:
         """Where the interpreter stands now."""
 
+    def entered_module(self) -> Entered | None:
+        """The module whose method the frame of the newest moment runs; None: it runs none."""
+
     def stopping(self, moment: MomentId, text: str) -> MomentId:
         """The program is about to stand still: make everything up to now visible to readers.
         Returns the moment to look at."""
@@ -598,6 +602,10 @@ class Describer(Protocol):
     def source_text(self, source: object) -> str:
         """The expression of a source."""
         return ""
+
+    def owner(self, tracker: object) -> Owner | None:
+        """The module that a tracker stands for, as its description says; None: it is none."""
+        return None
 
     def forget(self) -> None:
         """No tracker is spoken of any more: keep none, and nothing of the program's."""

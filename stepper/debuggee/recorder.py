@@ -48,6 +48,7 @@ from stepper.model import trace
 from stepper.model.break_words import reason_of
 from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
+from stepper.model.method_names import Entered, Owner
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
@@ -643,6 +644,20 @@ class Recorder:
         call_and_undo(partial(self.unwind, self.mark(), "an exception left it"), function, *args)
 
     # --- what the controller and the start-up ask for
+
+    def entered_module(self) -> Entered | None:
+        frame = self.current
+        owner = None if self.stepping is not None or frame is None else self._owner(frame)
+        if frame is None or owner is None:
+            return None
+        around = frame.parent
+        while around is not None and (found := self._owner(around)) is None:
+            around = around.parent
+        return Entered(owner, around is None or found != owner)
+
+    def _owner(self, frame: FrameMirror) -> Owner | None:
+        tracker = frame.key.symbolic_locals.get("self")
+        return None if tracker is None else self.describer.owner(tracker)
 
     def place(self) -> Place:
         if self.stepping is not None:

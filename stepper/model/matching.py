@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from stepper.model.breakpoint import GUARD_KINDS, Breakpoint, BreakpointKind
+from stepper.model.method_names import Entered, method_name
 from stepper.model.program import Code
 
 
@@ -80,6 +81,18 @@ def function_matches(pattern: str, code: Code) -> bool:
     stem = PurePath(code.filename).stem
     names = (code.qualname, code.name, f"{stem}.{code.qualname}", f"{stem}.{code.name}")
     return any(glob_matches(pattern, name) for name in names)
+
+
+def entry_matches(bp: Breakpoint, code: Code, index: int, entered: Entered | None) -> bool:
+    """Whether a function breakpoint stops where a method of a module begins, by the names that it
+    is shown by: `decoder.block[7]`, `T5Block`, both, and both with the function."""
+    if entered is None or bp.kind is not BreakpointKind.FUNCTION or index != entry_index(code):
+        return False
+    path, type = owner = entered.owner
+    names = [method_name(code.label, owner)]
+    if entered.from_outside:
+        names += [path, type, f"{path} {type}"]
+    return any(name and glob_matches(bp.pattern, name) for name in names)
 
 
 def name_matches(pattern: str, qualname: str) -> bool:

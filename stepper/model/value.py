@@ -56,6 +56,10 @@ CLASS_FACT, MEMBER_FACT = "importable as", "member"
 enumeration, the member's name."""
 
 
+MODULE_FACT = ("stands for", "an nn.Module")
+"""An attribute of what nobody has looked at yet, and is known to be a module all the same."""
+
+
 class Value(msgspec.Struct, frozen=True, gc=False, array_like=True, omit_defaults=True):
     """The description of a VariableTracker.
 

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stepper.model.breakpoint import SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
+    entry_index,
+    entry_matches,
     event_has_name,
     event_matches,
     function_matches,
@@ -21,6 +23,7 @@ from stepper.model.matching import (
     path_matches,
     shape_matches,
 )
+from stepper.model.method_names import Entered
 from stepper.model.program import Code
 from stepper.model.stepping import Goal, Motion, Place
 from stepper.model.trace import Attempt, EventKind
@@ -159,9 +162,12 @@ def _instruction_break(
     direction: int,
     nearest: int | None,
 ) -> Hit | None:
+    on_function = any(each.kind is BreakpointKind.FUNCTION for each in breakpoints)
+
     def indices(code: Code) -> set[int]:
         possible = [each for each in breakpoints if _can_be_in(each, code)]
-        return {
+        entry = {entry_index(code)} if on_function else set()
+        return entry | {
             i
             for i in (range(len(code.instructions)) if possible else ())
             if any(instruction_matches(each, code, i) for each in possible)
@@ -170,8 +176,18 @@ def _instruction_break(
     for id, (code, ip) in _at_instructions(recording, start, direction, indices):
         if nearest is not None and id * direction > nearest:
             return None
-        return id, next(each for each in breakpoints if instruction_matches(each, code, ip))
+        entered = _entered(recording, id) if on_function and ip == entry_index(code) else None
+        for each in breakpoints:
+            if instruction_matches(each, code, ip) or entry_matches(each, code, ip, entered):
+                return id, each
     return None
+
+
+def _entered(recording: Recording, moment: int) -> Entered | None:
+    """The module whose method begins at a moment."""
+    frame = recording.frame(recording.moment(moment).frame)
+    recording.owners.learn(frame.attempt)
+    return recording.owners.entered(frame.id)
 
 
 def _can_be_in(breakpoint: Breakpoint, code: Code) -> bool:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from operator import attrgetter
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from stepper.model.module_path import is_module, layer_of, module_path
+from stepper.model.method_names import Entered, Owner, owner_of
+from stepper.model.module_path import layer_of, module_path
 from stepper.model.trace import Guard, Node, Phase
+from stepper.model.value import MODULE_FACT
 
 if TYPE_CHECKING:
     from stepper.model.trace import State, Translation
@@ -19,21 +21,14 @@ _NEAR = 50
 """Walks behind a lookup among which the next of its thread is looked for."""
 
 
-class Owner(NamedTuple):
-    """A module whose method is run."""
-
-    path: str
-    """Its place in the model, `decoder.block[7]`; empty: it is the model."""
-    type: str
-    """The name of its class."""
-
-
 class Owners:
     """Finds them; each is looked for once, as nothing about it ever changes."""
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._known: dict[int, Owner | None] = {}
+        self._learned: set[int] = set()
+        """Attempts of which all are known."""
         self._layers: dict[tuple[type, int], str] = {}
         self._translated: dict[str, list[Translation]] = {}
         """Those of each compile id, as far as they have been looked at."""
@@ -52,7 +47,7 @@ class Owners:
         if not recording.has(found.first_moment):
             return None
         value = _self(recording.state(found.first_moment), frame)
-        if value is not None and value.lazy:
+        if value is not None and value.lazy and _owner(value) is None:
             # The compiler does not know yet what it is; by the frame's end it does.
             last = recording.newest if found.last_moment is None else found.last_moment
             value = _self(recording.state(last), frame) or value
@@ -60,6 +55,30 @@ class Owners:
                 return None
         owner = self._known[frame] = None if value is None else _owner(value)
         return owner
+
+    def learn(self, attempt: int) -> None:
+        """Find those of all frames of an attempt that is over, at once."""
+        recording = self._recording
+        if attempt in self._learned or recording.attempt(attempt).last_moment is None:
+            return
+        self._learned.add(attempt)
+        for frame, value in recording.entered_with(attempt, _SELF):
+            self._known[frame] = None if value is None else _owner(value)
+
+    def within(self, attempt: int) -> list[Owner]:
+        """Those of an attempt's frames that are over, or have been asked for; each once, in the
+        order of the program."""
+        self.learn(attempt)
+        found = (self._known.get(frame.id) for frame in self._recording.frames(attempt))
+        return list(dict.fromkeys(owner for owner in found if owner is not None))
+
+    def entered(self, frame: int) -> Entered | None:
+        """A frame's, and whether it is the first that runs a method of that module; None: see
+        `of`."""
+        owner = self.of(frame)
+        if owner is None:
+            return None
+        return Entered(owner, owner != self.around(self._recording.frame(frame).parent))
 
     def of_walk(self, walk: Translation) -> Owner | None:
         """That of a walk's outermost frame; an execution's and a hit's is that of the translation
@@ -141,9 +160,8 @@ class Owners:
 
 
 def _owner(value: Value) -> Owner | None:
-    if is_module(value.source) or "NNModule" in value.cls:
-        return Owner(module_path(value.source), value.type)
-    return None
+    module = "NNModule" in value.cls or MODULE_FACT in value.attributes
+    return owner_of(value.source, value.type, module=module)
 
 
 def _self(state: State, frame: int) -> Value | None:

@@ -195,6 +195,12 @@ class Recording:
         """Everything that the symbolic interpreter had at a moment."""
         return self._states.state(self.moment(id))
 
+    def entered_with(self, attempt: int, name: str) -> Iterator[tuple[int, Value | None]]:
+        """What a local was where each frame of an attempt that is over began, as it is known at the
+        frame's end; out of its cell, where it is in one. None: there was none."""
+        frames = [frame for frame in self.frames(attempt) if self.has(frame.first_moment)]
+        return self._states.entered_with(self.attempt(attempt), frames, name)
+
     def tried(self, lookup: int) -> list[TriedEntry]:
         """The entries that a lookup tried, in order, each with what its checks said."""
         found: list[TriedEntry] = []

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -43,6 +44,14 @@ class _Work(NamedTuple):
     speculation: str
 
 
+class _Entered(msgspec.Struct, frozen=True, array_like=True):
+    """The start of a Delta; only `locals` is looked at."""
+
+    keep: msgspec.Raw = msgspec.Raw()
+    push: msgspec.Raw = msgspec.Raw()
+    locals: dict[str, int] | None = None
+
+
 _ENTERED = _Work(0, (), {}, (), "")
 
 
@@ -68,6 +77,7 @@ class StateBuilder:
         self._descriptions = Descriptions(database)
         self._values: dict[int, Value] = {}
         self._delta_decoder = msgspec.msgpack.Decoder(Delta)
+        self._entered_decoder = msgspec.msgpack.Decoder(_Entered)
         self._keyframe_decoder = msgspec.msgpack.Decoder(Keyframe)
         self._value_decoder = msgspec.msgpack.Decoder(Value)
 
@@ -90,6 +100,33 @@ class StateBuilder:
         if len(self._states) > _CACHED_STATES:
             self._states.popitem(last=False)
         return state
+
+    def entered_with(
+        self, attempt: Attempt, frames: Sequence[Frame], name: str
+    ) -> Iterator[tuple[int, Value | None]]:
+        """What a local was where frames of an attempt that is over begin, as each frame's end knows
+        it: by the frame's number, in the order of moments. No state is built for that."""
+        mark, waiting = name.encode(), sorted(frames, key=attrgetter("first_moment"), reverse=True)
+        if attempt.last_moment is None or not waiting:
+            return
+        for run in self._moments.runs(waiting[-1].first_moment, waiting[0].first_moment):
+            end = run.first + len(run.frames)
+            while waiting and waiting[-1].first_moment < end:
+                frame = waiting.pop()
+                delta = run.deltas.between(frame.first_moment, frame.first_moment)[0]
+                value = None
+                if delta is not None and mark in delta:
+                    entered = unpacked(self._database, self._entered_decoder, delta)
+                    tracker = (entered.locals or {}).get(name, 0)
+                    last = frame.last_moment or attempt.last_moment
+                    value = self._newest(attempt, tracker, last)
+                    if value is not None and value.type == "cell" and value.items:
+                        value = self._newest(attempt, value.items[0].value, last)
+                yield frame.id, value
+
+    def _newest(self, attempt: Attempt, tracker: int, moment: int) -> Value | None:
+        body = self._history.description(attempt, tracker, moment) if tracker else None
+        return None if body is None else self.value(body)
 
     def value(self, body: int) -> Value:
         """A description by its id in the table `value`."""

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from textual.app import SystemCommand
 from textual.message import Message
@@ -25,6 +25,7 @@ from stepper.tui.snapshot import Snapshot
 if TYPE_CHECKING:
     from stepper.tui.app import StepperApp
 
+_T = TypeVar("_T")
 _MOST = 400
 """How many are offered of a sort that there can be thousands of."""
 
@@ -54,7 +55,7 @@ def _break(app: StepperApp, title: str, breakpoint: Breakpoint) -> SystemCommand
     return _verb(title, "Set or remove the breakpoint.", run)
 
 
-def _each(names: Iterable[str]) -> Iterator[str]:
+def _each(names: Iterable[_T]) -> Iterator[_T]:
     """The names that are there, each once."""
     return islice(dict.fromkeys(name for name in names if name), _MOST)
 
@@ -89,6 +90,10 @@ def _places(app: StepperApp, recording: Recording) -> Iterator[SystemCommand]:
     for label in _each(code.label for code in codes):
         breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=label)
         yield _break(app, f"break in {label}", breakpoint)
+    state = app.cursor.state
+    for path, name in _each(recording.owners.within(state.attempt) if state is not None else ()):
+        breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=path or name)
+        yield _break(app, f"break in {path} {name}".replace("in  ", "in "), breakpoint)
     firsts = {code.filename: code.first_line for code in reversed(codes)}
     for filename, line in islice(firsts.items(), _MOST):
         breakpoint = Breakpoint(BreakpointKind.LINE, filename, number=line)

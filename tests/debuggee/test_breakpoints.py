@@ -40,7 +40,7 @@ def hits(breakpoints: BreakpointTable, **names: object) -> list[tuple[int, int]]
     """One run over the code: (instruction, breakpoint that stops there)."""
     found = []
     for ip in range(len(CODE.instructions)):
-        hit = breakpoints.hit_at(CODE, ip, lambda: dict(names))
+        hit = breakpoints.hit_at(CODE, ip, lambda: dict(names), lambda: None)
         if hit is not None:
             found.append((ip, hit.breakpoint.id))
     return found
@@ -79,7 +79,7 @@ def test_a_condition_that_is_false_is_no_hit() -> None:
 
 
 def test_a_condition_that_raises_stops_and_says_so() -> None:
-    hit = table("opcode:LOAD_FAST, if n > 1, ignore 9").hit_at(CODE, 1, dict)
+    hit = table("opcode:LOAD_FAST, if n > 1, ignore 9").hit_at(CODE, 1, dict, lambda: None)
     assert hit is not None
     assert hit.error == "NameError: name 'n' is not defined"
 

@@ -48,6 +48,7 @@ from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, symbol_t
 from stepper.engines.common.versions import source_name
 from stepper.engines.common.words import MUTABILITY
 from stepper.engines.dynamo.versions import ConstantVariable, NullVariable, VariableTracker
+from stepper.model.method_names import Owner, owner_of
 from stepper.model.trace import Block
 from stepper.model.value import Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack
@@ -160,6 +161,25 @@ class DynamoDescriber(Describer):
     def key_text(self, key: object) -> str:
         """See `stepper.debuggee.engine.Describer`."""
         return _key_text(key)
+
+    def owner(self, tracker: object) -> Owner | None:
+        """See `stepper.debuggee.engine.Describer`."""
+        fields = fields_of(tracker)
+        if "pre_existing_contents" in fields:  # a cell's, unless something was stored in it since
+            stored = (self.attributes(tracker) or {}).get("cell_contents")
+            inner = fields["pre_existing_contents"] if stored is None else stored
+            return self.owner(inner) if is_tracker(inner) else None
+        type_name = ""
+        if (cache := fields.get("_cache")) is not None:
+            if cache.vt is not None:
+                return self.owner(cache.vt)
+            type_name = class_name(type(cache.value))
+            module = is_subclass(torch.nn.Module, type(cache.value))
+        else:
+            type_name = self.words(fields)[0]
+            module = "NNModule" in class_name(type(tracker))
+        source = fields.get("source")
+        return owner_of("" if source is None else source_name(source), type_name, module=module)
 
     source_text = staticmethod(source_name)
 

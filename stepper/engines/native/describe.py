@@ -11,13 +11,16 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 from stepper._C import CONSTANT, MAX_ITEMS, NOTHING, ORDINARY, Facts
 from stepper.debuggee.engine import Describer, Flavour
 from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, hint_text, symbol_text
 from stepper.engines.common.words import MUTABILITY
+from stepper.model.method_names import Owner, owner_of
 from stepper.model.ranges import Ranges
 from stepper.model.trace import Block
-from stepper.model.value import Item, Value, ValueId
+from stepper.model.value import MODULE_FACT, Item, Value, ValueId
 from stepper.native.variables.base import (
     NO_GUARDS,
     Guards,
@@ -31,7 +34,7 @@ from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.recording.packing import pack
-from stepper.support.words import callable_name, plain_text
+from stepper.support.words import callable_name, class_name, is_subclass, plain_text
 
 
 class NativeDescriber(Describer):
@@ -67,6 +70,17 @@ class NativeDescriber(Describer):
             self.shown_with.note(value, described)
         return self.facts.id_of(pack(value), tuple([item.value for item in value.items]))
 
+    def owner(self, tracker: object) -> Owner | None:
+        """See `stepper.debuggee.engine.Describer`."""
+        if not isinstance(tracker, VariableTracker):
+            return None
+        if isinstance(tracker, CellVariable):
+            inner = self.pending(tracker).get("cell_contents", tracker.pre_existing_contents)
+            return None if inner is None else self.owner(inner)
+        kind = type(tracker.__dict__.get("value"))
+        source = "" if tracker.source is None else tracker.source.name()
+        return owner_of(source, class_name(kind), module=is_subclass(torch.nn.Module, kind))
+
     def forget(self) -> None:
         """See `stepper.debuggee.engine.Describer`."""
         self.shown_with.clear()
@@ -85,6 +99,8 @@ class NativeDescriber(Describer):
             text = meta.brief if meta is not None else text
         mutation = fields.get("mutation_type")
         source = fields.get("source")
+        lazy = kind is LazyVariableTracker
+        module = lazy and is_subclass(torch.nn.Module, type(fields["value"]))
         return Value(
             cls=kind.__name__,
             type=type_name,
@@ -96,7 +112,8 @@ class NativeDescriber(Describer):
             constant=constant,
             tensor=meta,
             node="" if node is None else node.name,
-            lazy=kind is LazyVariableTracker,
+            attributes=(MODULE_FACT,) if module else (),
+            lazy=lazy,
             guards=self.ranges(fields.get("guards", NO_GUARDS)),
         )
 

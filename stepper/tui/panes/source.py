@@ -21,7 +21,7 @@ from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.client.text import columns_of, time_words
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
-from stepper.model.matching import function_matches, path_matches
+from stepper.model.matching import entry_index, entry_matches, function_matches, path_matches
 from stepper.model.program import Code
 from stepper.model.trace import MomentId, Phase
 from stepper.recording.reader import Recording
@@ -176,7 +176,7 @@ class SourcePane(Pane):
         self._executed = frozenset(
             line for ip in snapshot.executed if (line := instructions[ip].line) is not None
         )
-        self._breakpoints = _breakpoint_signs(snapshot.breakpoints, code)
+        self._breakpoints = _breakpoint_signs(snapshot, code)
         line = snapshot.line
         cursor = None
         if line is not None and code.source:
@@ -266,17 +266,26 @@ def _common_indent(lines: Sequence[str]) -> int:
     return min((len(line) - len(line.lstrip(" ")) for line in text), default=0)
 
 
-def _breakpoint_signs(breakpoints: tuple[Breakpoint, ...], code: Code) -> dict[int, str]:
+def _breakpoint_signs(snapshot: Snapshot, code: Code) -> dict[int, str]:
     """The sign of each line that has a breakpoint: filled when it is enabled."""
     signs: dict[int, str] = {}
-    for breakpoint in breakpoints:
+    recording, entered = snapshot.recording, None
+    if (
+        recording is not None
+        and snapshot.frame is not None
+        and any(each.kind is BreakpointKind.FUNCTION for each in snapshot.breakpoints)
+    ):
+        entered = recording.owners.entered(snapshot.frame.id)
+    entry = entry_index(code)
+    for breakpoint in snapshot.breakpoints:
         line = None
         if breakpoint.kind is BreakpointKind.LINE and path_matches(
             breakpoint.pattern, code.filename
         ):
             line = breakpoint.number
-        elif breakpoint.kind is BreakpointKind.FUNCTION and function_matches(
-            breakpoint.pattern, code
+        elif breakpoint.kind is BreakpointKind.FUNCTION and (
+            function_matches(breakpoint.pattern, code)
+            or entry_matches(breakpoint, code, entry, entered)
         ):
             line = code.first_line
         if line is not None and signs.get(line) != "●":

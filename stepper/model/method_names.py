@@ -1,0 +1,65 @@
+"""What a method of a module is called: by the module's place in the model, its class, and the
+function.
+
+Libraries wrap the methods of their modules, so the qualified name of what is compiled can be
+`can_return_tuple.<locals>.wrapper`, once for every model there is. Whose method it is, is known
+from its `self`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from stepper.model.module_path import is_module, module_path
+
+_LOCALS = ".<locals>"
+_RESUMED = re.compile(r"\btorch_dynamo_resume_in_(\w+?)_at_(\d+)\b")
+
+
+class Owner(NamedTuple):
+    """A module whose method is run."""
+
+    path: str
+    """Its place in the model, `decoder.block[7]`; empty: it is the model."""
+    type: str
+    """The name of its class."""
+
+
+class Entered(NamedTuple):
+    """A frame that runs a method of a module."""
+
+    owner: Owner
+    from_outside: bool
+    """Whether none of the module's methods is around it."""
+
+
+def owner_of(source: str, type_name: str, *, module: bool) -> Owner | None:
+    """The owner that a method's `self` is, by the compiler's expression for it and its class; None:
+    that is no module, as far as the expression and `module` say."""
+    return Owner(module_path(source), type_name) if module or is_module(source) else None
+
+
+def local_name(qualname: str) -> str:
+    """A qualified name without the functions around it: `wrap.<locals>.inner` is `inner`,
+    `wrap.<locals>.<listcomp>` is `<listcomp> of wrap`; the rest of a function that was broken is
+    `f, resumed at 12`.
+    """
+    around, _, text = qualname.rpartition(f"{_LOCALS}.")
+    if text.startswith("<") and around:
+        text = f"{text} of {around.rpartition('.')[2]}"
+    return _RESUMED.sub(r"\1, resumed at \2", text)
+
+
+def method_name(qualname: str, owner: Owner | None) -> str:
+    """What a function is called that runs a method of a module: `decoder.block[7] T5Block.forward`,
+    `GPT2LMHeadModel, wrapper of can_return_tuple`; its qualified name where it runs none."""
+    around, local, _ = qualname.partition(_LOCALS)
+    if owner is None:
+        return qualname
+    function = local_name(qualname)
+    if local and "." not in function:
+        function = f"{owner.type}, {function} of {around}"
+    elif not owner.path:
+        return qualname  # says the class itself
+    return f"{owner.path} {function}".lstrip()

@@ -1,0 +1,99 @@
+"""Breakpoints on the methods of modules by the names that are shown: a module's place in the model
+and its class, live with both engines and in what was recorded."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from stepper.client.placing import placed_text
+from stepper.client.text import plural
+from stepper.model.breakpoint import BreakpointError, parse_breakpoint
+from stepper.recording.navigation import find_break
+from stepper.recording.reader import Recording
+from tests.console.test_programs import commands, console
+
+PROGRAM = """
+import functools
+import torch
+
+def tupled(method):
+    @functools.wraps(method)
+    def wrapper(self, *args):
+        return method(self, *args)
+    wrapper.__qualname__ = "tupled.<locals>.wrapper"
+    return wrapper
+
+class Attention(torch.nn.Module):
+    @tupled
+    def forward(self, x):
+        return self.half(x) + 1
+
+    def half(self, x):
+        return x / 2
+
+class Block(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.attn = Attention()
+        self.same = torch.nn.Identity()
+
+    def forward(self, x):
+        held = lambda: self
+        return self.same(held().attn(x))
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.h = torch.nn.ModuleList([Block(), Block()])
+
+    @tupled
+    def forward(self, x):
+        for block in self.h:
+            x = block(x)
+        return x
+
+torch.compile(Model(), backend="eager")(torch.ones(2))
+"""
+
+PATTERNS = {
+    "h[1].attn": 1,
+    "Attention": 2,
+    "h[?].attn": 2,
+    "h[0].attn Attention": 1,
+    "h[0].attn Attention, wrapper of tupled": 1,
+    "h[0].attn Attention.half": 1,
+    "h[0]": 1,  # its self is in a cell
+    "h[1].same": 1,  # never speaks of its self
+    "Model": 1,  # not looked at yet when it begins
+}
+"""What is written, and how many modules it fits."""
+
+
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
+def test_a_module_is_stopped_at_where_it_is_entered(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "model.py").write_text(PROGRAM)
+    walk = [f"b function:{pattern}" for pattern in PATTERNS] + ["c"] * (sum(PATTERNS.values()) + 1)
+    text = console(tmp_path, *commands(*walk), "--engine", engine, "-o", "run.stepper", "model.py")
+    stops = re.findall(r"^stopped: breakpoint (\d+).*\n(?:  .*\n)*moment (\d+)/", text, re.M)
+    assert "the program ended with exit code 0" in text
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    met = []
+    for number, (pattern, times) in enumerate(PATTERNS.items(), 1):
+        breakpoint = parse_breakpoint(f"function:{pattern}")
+        assert placed_text(breakpoint, recording, live=False) == f"fits {plural(times, 'place')}"
+        at, found = 0, []
+        while hit := find_break(recording, at, [breakpoint], 1):
+            at = hit[0]
+            found.append(at)
+        assert len(found) == times, pattern
+        met += found
+        assert find_break(recording, recording.newest, [breakpoint], -1) == (at, breakpoint)
+        # Where several stop at once, the first is named.
+        assert {int(moment) for by, moment in stops if int(by) == number} <= set(found)
+    assert sorted({int(moment) for _, moment in stops}) == sorted(set(met) - {1})
+    with pytest.raises(BreakpointError, match=r"did you mean h\[1\]\.attn\?"):
+        placed_text(parse_breakpoint("function:model.h[1].attn"), recording, live=False)
+    recording.close()
