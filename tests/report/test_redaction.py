@@ -61,7 +61,7 @@ for size in (3, 4):
         canaryfunction(torch.ones(size), mode, {"canary-key": 123456}, 2.71875)
 """
 CANARIES = (
-    "canary", "161803", "31337", "271828", "577215", "123456", "71875", "/site-packages/",
+    "canary", "161803", "31337", "271828", "577215", "123456", "2.71875", "/site-packages/",
     "interpolate(y", "import ", "for size",
 )  # fmt: skip
 FORMATS = {"html": page, "markdown": markdown, "json": encoded}
@@ -84,9 +84,9 @@ def secretive(tmp_path_factory: pytest.TempPathFactory) -> Recording:
 @pytest.mark.parametrize("format", FORMATS)
 def test_a_redacted_report_keeps_secrets(format: str, secretive: Recording) -> None:
     text = FORMATS[format](gather(secretive, redact=True))
-    leaks = [
-        text[max(0, at - 60) : at + 60] for canary in CANARIES if (at := text.find(canary)) >= 0
-    ]
+    # A time of so many nanoseconds may have the digits of a number within its own.
+    found = (re.search(rf"(?<!\d){re.escape(canary)}(?!\d)", text) for canary in CANARIES)
+    leaks = [text[max(0, at.start() - 60) : at.end() + 60] for at in found if at is not None]
     assert not leaks
 
 
