@@ -54,7 +54,7 @@ _STATE_ROLES = {
     EntryState.NEW: "changed",
     EntryState.VALID: "new",
     EntryState.INVALID: "error",
-    EntryState.DRAFT: "source",
+    EntryState.DRAFT: "changed",
     EntryState.EVICTED: "dim",
 }
 _VERDICT_ROLES = {

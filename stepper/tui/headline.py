@@ -16,7 +16,7 @@ _STATUS_ROLES = {
 }
 
 
-_PHASE_ROLES = {Phase.LOOKUP: "source bold", Phase.EXECUTE: "tensor bold"}
+_PHASE_ROLES = {Phase.LOOKUP: "lookup bold", Phase.EXECUTE: "execute bold"}
 
 
 def header(snapshot: Snapshot, name: str) -> list[Span]:

@@ -8,8 +8,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rich.style import Style
-from textual.color import Color, ColorParseError
+from textual.color import Color
 from textual.theme import Theme
+
+from stepper.tui.inks import blended, inks, theme_color
 
 Span = tuple[str, str]
 """Text, and the roles it plays: names from `ROLES`, separated by blanks; empty: plain text."""
@@ -37,9 +39,11 @@ def row(*spans: Span | str, role: str = "") -> Row:
 
 class _Look(NamedTuple):
     color: str = ""
-    """Name of a theme variable; `muted` is the foreground faded into the background."""
+    """The ink that it is written in (`stepper.tui.inks`), which says what its roles have in common;
+    empty: the theme's foreground."""
     attributes: str = ""
     background: str = ""
+    """Name of a ground that rows are marked by."""
 
 
 ROLES: dict[str, _Look] = {
@@ -59,28 +63,30 @@ ROLES: dict[str, _Look] = {
     "executed": _Look("success"),
     "number": _Look("muted"),
     "heat": _Look("heat"),
-    "line": _Look("band-2"),
+    "line": _Look("muted"),
     "bar": _Look("muted"),
     "name": _Look(),
     "type": _Look("primary"),
     "constant": _Look("accent"),
-    "tensor": _Look("success"),
-    "node": _Look("accent", "italic"),
-    "source": _Look("warning"),
+    "tensor": _Look("data"),
+    "node": _Look("data", "italic"),
+    "source": _Look("data"),
     "keyword": _Look("primary", "bold"),
-    "string": _Look("success"),
+    "string": _Look("accent"),
     "comment": _Look("muted", "italic"),
     "function": _Look("primary"),
     "operator": _Look(),
     "error": _Look("error", "bold"),
     "warning": _Look("warning"),
     "key": _Look("accent", "bold"),
+    "here": _Look("primary", "bold"),
+    "lookup": _Look("primary"),
+    "execute": _Look("data"),
     "lane-0": _Look("primary"),
-    "lane-1": _Look("success"),
-    "lane-2": _Look("warning"),
-    "lane-3": _Look("accent"),
-    "lane-4": _Look("secondary"),
-    "lane-5": _Look("error"),
+    "lane-1": _Look("data"),
+    "lane-2": _Look("accent"),
+    "lane-3": _Look("heat"),
+    "lane-4": _Look("muted"),
     "span-0": _Look(background="band"),
     "span-1": _Look(background="band-2"),
     "new-line": _Look(attributes="bold"),
@@ -88,7 +94,7 @@ ROLES: dict[str, _Look] = {
 """Every role, by name."""
 
 
-LANES = 6
+LANES = 5
 """How many roles `lane-0`, `lane-1`, … there are."""
 
 
@@ -98,8 +104,8 @@ class Palette:
     def __init__(self, theme: Theme) -> None:
         self.ansi = theme.ansi
         """Whether only the terminal's own colours are used."""
-        variables = theme.to_color_system().generate()
-        self._styles = {name: _style(look, variables, theme.ansi) for name, look in ROLES.items()}
+        colors = {**inks(theme), **_grounds(theme)}
+        self._styles = {name: _style(look, colors, theme.ansi) for name, look in ROLES.items()}
         self._combined: dict[str, Style] = {"": Style.null(), **self._styles}
 
     def __getitem__(self, roles: str) -> Style:
@@ -111,79 +117,32 @@ class Palette:
         return style
 
 
-def _style(look: _Look, variables: dict[str, str], ansi: bool) -> Style:
+def _style(look: _Look, colors: dict[str, Color], ansi: bool) -> Style:
     style = Style.parse(look.attributes)
     if look.color == "muted" and ansi:
         style += Style(dim=True)
     elif look.color:
-        color = _color(look.color, variables)
-        if not ansi:
-            color = _readable(color, variables)
-        style += Style(color=color.rich_color)
+        style += Style(color=colors[look.color].rich_color)
     if look.background.startswith("band") and ansi:
         # A terminal's own sixteen colours hold none that is safe under every foreground.
         style += Style(underline=True)
     elif look.background and ansi:
         style += Style(reverse=True)
     elif look.background:
-        style += Style(bgcolor=_color(look.background, variables).rich_color)
+        style += Style(bgcolor=colors[look.background].rich_color)
     return style
 
 
-_BLENDS = {
-    "muted": ("foreground", 5.0),
-    "band": ("primary", 1.25),
-    "band-2": ("foreground", 1.2),
-    "block": ("primary", 1.6),
-}
-"""Colours between the background and another, as near to the background as this contrast allows.
-The contrasts are chosen so that what is muted can still be read where a row is marked."""
+_GROUNDS = {"band": ("primary", 1.25), "band-2": ("foreground", 1.2), "block": ("primary", 1.6)}
+"""Colours between the background and another, as near to the background as this contrast allows."""
 
 
-_READABLE = 4.5
-"""The contrast from which text counts as readable."""
-
-
-def _blended(background: Color, towards: Color, contrast: float) -> Color:
-    """The first colour on the way that stands out so much; the end of the way if none does."""
-    steps = (background.blend(towards, percent / 100) for percent in range(5, 100, 5))
-    return next((step for step in steps if contrast_of(step, background) >= contrast), towards)
-
-
-def _readable(color: Color, variables: dict[str, str]) -> Color:
-    """A colour for text, nearer to the foreground's where it would hardly be seen."""
-    background, foreground = (_color(name, variables) for name in ("background", "foreground"))
-    steps = (color.blend(foreground, percent / 100) for percent in range(0, 100, 10))
-    return next((step for step in steps if contrast_of(step, background) >= _READABLE), foreground)
-
-
-def contrast_of(one: Color, other: Color) -> float:
-    """The contrast of two colours as WCAG defines it: 1 (alike) to 21."""
-    darker, lighter = sorted((_luminance(one), _luminance(other)))
-    return (lighter + 0.05) / (darker + 0.05)
-
-
-def _luminance(color: Color) -> float:
-    red, green, blue = (
-        part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
-        for part in color.normalized
-    )
-    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
-
-
-def _color(name: str, variables: dict[str, str]) -> Color:
-    if name == "heat":
-        # Of its own: what is hot is neither a constant nor something to be warned of.
-        if variables["background"].startswith("ansi"):
-            return Color.parse("ansi_magenta")
-        return _color("error", variables).blend(_color("primary", variables), 0.5)
-    if name in _BLENDS:
-        towards, contrast = _BLENDS[name]
-        return _blended(_color("background", variables), _color(towards, variables), contrast)
-    # `text-…` are the variables that are made to be read on the background.
-    for variable in (f"text-{name}", name):
-        try:
-            return Color.parse(variables[variable])
-        except (KeyError, ColorParseError):
-            continue
-    return Color.parse("ansi_default")
+def _grounds(theme: Theme) -> dict[str, Color]:
+    if theme.ansi:
+        return {}
+    variables = theme.to_color_system().generate()
+    background = theme_color("background", variables)
+    return {
+        name: blended(background, theme_color(towards, variables), contrast)
+        for name, (towards, contrast) in _GROUNDS.items()
+    }

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from textual.app import App, ComposeResult
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
+from stepper.tui.inks import DISTINCT, contrast_of, distance
 from stepper.tui.lines import Lines
-from stepper.tui.palette import ROLES, Palette, Row, contrast_of, row
+from stepper.tui.palette import ROLES, Palette, Row, row
 from stepper.tui.tree_lines import Branch, TreeLines
 from tests.tui.screen import plain, until
 
@@ -215,6 +218,25 @@ def test_text_can_be_read_in_every_theme_also_on_marked_rows(theme: str) -> None
             for ground, (behind, least) in grounds.items():
                 found = contrast_of(Color.from_rich_color(color), behind)
                 assert found >= least, f"{role} on {ground or 'the background'}: {found:.1f}"
+
+
+@pytest.mark.parametrize("theme", BUILTIN_THEMES)
+def test_a_colour_says_one_thing_in_every_theme(theme: str) -> None:
+    """What is written in one ink is told apart from all that is written in another one."""
+    palette = Palette(BUILTIN_THEMES[theme])
+    colors = {look.color: palette[role].color for role, look in ROLES.items() if look.color}
+    if not palette.ansi:
+        colors["plain"] = Color.parse(
+            BUILTIN_THEMES[theme].to_color_system().generate()["foreground"]
+        ).rich_color
+        del colors["muted"]  # plain text of some themes stands out no more than that
+    assert len(set(colors.values())) == len(colors)
+    for (one, color), (other, another) in combinations(colors.items(), 2):
+        if not palette.ansi:
+            assert color is not None
+            assert another is not None
+            apart = distance(Color.from_rich_color(color), Color.from_rich_color(another))
+            assert apart >= DISTINCT, f"{one} and {other}: {apart:.3f}"
 
 
 async def test_another_theme_is_drawn_at_once() -> None:

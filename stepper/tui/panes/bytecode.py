@@ -96,7 +96,7 @@ class BytecodePane(Pane):
         sign, role = ("✗", "error") if failed else ("✓", "new") if passed else (" ", "")
         return Row(
             (
-                (("▶" if snapshot.innermost else "▷") if current else " ", "key"),
+                (("▶" if snapshot.innermost else "▷") if current else " ", "here"),
                 (f"{sign} ", role),
                 (f"{here.opname:<{self._width}} ", "error" if failed else "function"),
                 (argument(here), "error" if failed else ""),

@@ -88,7 +88,7 @@ class CallsPane(Pane):
         selected = call.position is not None and call.position == self.snapshot.frame_index
         role = "dim" if call.position is None else "function"
         spans: tuple[Span, ...] = (
-            ("▶ " if selected else "  ", "key"),
+            ("▶ " if selected else "  ", "here"),
             (brief_function(call.function), role),
             (f"  {os.path.basename(call.filename)}:{call.line or '?'}", "dim"),
             (f"  {call.kind}", "dim"),

@@ -110,7 +110,7 @@ class FramesPane(ListingPane):
         seconds = f"{t.seconds:6.2f}s" if t.seconds is not None else "      –"
         why = f"{clip(reason, self._reason_width):<{self._reason_width}}  "
         spans: tuple[Span, ...] = (
-            ("▶ " if here else "  ", "key"),
+            ("▶ " if here else "  ", "here"),
             (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             (f"{t.compile_id or '–':<6} ", "constant"),
             (f"{clip(self._shown_name(t), self._name_width):<{self._name_width}} ", "function"),
@@ -151,7 +151,7 @@ class FramesPane(ListingPane):
         self.go_to(t.first_moment, f"{t.compile_id or t.outcome} {self._names[t.id]}")
 
 
-_PHASE_ROLES = {Phase.TRANSLATE: "dim", Phase.LOOKUP: "source", Phase.EXECUTE: "tensor"}
+_PHASE_ROLES = {Phase.TRANSLATE: "dim", Phase.LOOKUP: "lookup", Phase.EXECUTE: "execute"}
 
 
 def _counts(t: Translation) -> tuple[Span, Span]:

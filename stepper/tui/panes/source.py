@@ -214,7 +214,7 @@ class SourcePane(Pane):
         executed = number in self._executed
         gutter: tuple[Span, ...] = (
             (self._breakpoints.get(number, " "), "breakpoint"),
-            (("▶" if snapshot.innermost else "▷") if current else " ", "key"),
+            (("▶" if snapshot.innermost else "▷") if current else " ", "here"),
             (f"{number:>4}", "number"),
             *self._heat_spans(number),
             ("┃" if executed else "│", "executed" if executed else "dim"),

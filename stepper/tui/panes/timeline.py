@@ -57,7 +57,7 @@ _SIGNS = {
     EventKind.GUARD_FAIL: ("≠", "warning"),
     EventKind.HIT: ("=", "new"),
 }
-_PHASE_ROLES = {Phase.LOOKUP: " source", Phase.EXECUTE: " tensor"}
+_PHASE_ROLES = {Phase.LOOKUP: " lookup", Phase.EXECUTE: " execute"}
 _BAR_ROLES = {EventKind.INLINE: "function", EventKind.GUARD: "type", EventKind.NODE: "node"}
 _NAMES = {
     EventKind.GRAPH_BREAK: "break",
