@@ -27,7 +27,7 @@ from stepper.client.text import (
 )
 from stepper.model.datum import text_of
 from stepper.model.program import PythonFrame, UserLine
-from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
+from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -35,6 +35,7 @@ NOT_TOLD = (
     "not recorded: the engine that made this recording does not tell what becomes known about sizes"
 )
 _MOST_CONDITIONS = 8
+_MOST_LATE = 12
 _ASKING = 2
 """Torch's own frames that are shown of who asked."""
 
@@ -50,6 +51,12 @@ WHY = {
     Why.LISTED_UNBACKED: "torch.compiler.config.unbacked_sources names it",
 }
 """Why a size is a symbol, behind `because`."""
+
+LATE = {
+    Late.BACKWARD: "in the backward, which was compiled later",
+    Late.OTHERWISE: "after it was compiled",
+}
+"""When something was decided, where the guards had been made."""
 
 
 def shape_lines(recording: Recording, expression: str = "", function: str = "") -> Iterator[Line]:
@@ -105,6 +112,7 @@ def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
             text = f"{title}: {plural(free, 'size')} free: {names}"
             yield Line(text, item.first_moment, "dim")
         yield from _undecided(recording, item)
+        yield from _late(recording, item)
 
 
 def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
@@ -121,6 +129,29 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
             yield from size_lines(recording, found)
         elif item.id in known:
             yield from _never(recording, known[item.id], expression)
+        symbol = None if found is None else found.symbol
+        if is_name or symbol is not None:
+            yield from _late(recording, item, expression if symbol is None else symbol.name)
+
+
+def _late(recording: Recording, item: Translation, symbol: str = "") -> Iterator[Line]:
+    """What was decided when the entry was made already, about a symbol or any."""
+    found = [
+        step
+        for attempt in recording.attempts(item.id)
+        for step in recording.late_shape_steps(attempt.id)
+        if not symbol or symbol in (step.symbol, *step.symbols)
+    ]
+    for late, words in LATE.items():
+        steps = [step for step in found if step.late is late]
+        if steps:
+            title = f"{compiled_title(recording, item)}: decided {words}; no guard checks it"
+            yield Line(title, steps[0].moment, "title")
+        for step in steps[:_MOST_LATE]:
+            yield from step_lines(recording, step)
+        if len(steps) > _MOST_LATE:
+            more = f"  … {plural(len(steps) - _MOST_LATE, 'more decision')}: symbols"
+            yield Line(more, role="dim")
 
 
 def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Line]:
@@ -281,6 +312,10 @@ def decision_text(step: ShapeStep) -> str:
             return f"so {step.text}"
         case ShapeStepKind.ASSUMED:
             return f"assumes {step.written}"
+        case ShapeStepKind.SUPPRESSED:
+            return f"found {step.written}, which nothing keeps so"
+        case ShapeStepKind.SYMBOL | ShapeStepKind.UNBACKED:
+            return f"makes {step.text}" if step.kind is ShapeStepKind.UNBACKED else step.text
         case _:
             return f"requires {step.written}"
 
@@ -295,13 +330,14 @@ def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:
         code = recording.code(recording.frame(moment.frame).code)
         row = code.instructions[moment.ip]
         place = step.program_stack[-1] if step.program_stack else None
-        if step.stage is Stage.TRACING and place is None:
+        traced = step.stage is Stage.TRACING and not step.late
+        if traced and place is None:
             place = PythonFrame(code.filename, row.line or 0, code.name)
         if place is not None:
             here = (place.filename, place.line) == (code.filename, row.line)
             line = UserLine(place, source_line(code, place.line) if here else "")
             at = f" at {line_text(line, cwd)}"
-        if step.stage is Stage.TRACING:
+        if traced:
             at = f" by {instruction_text(row)}{at}"
     stage = "" if step.stage is Stage.TRACING else f" by {step.stage}"
     yield Line(f"{what}{stage}{at}", step.moment)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.analysis.line import Line
-from stepper.analysis.shape_lines import NOT_TOLD, WHY
+from stepper.analysis.shape_lines import LATE, NOT_TOLD, WHY
 from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.analysis.sources import spelled
 from stepper.client.text import python_frame_line
@@ -20,7 +20,12 @@ def symbol_lines(
     """A line for each symbol; with `name`, all that became known about that one before the
     moment."""
     found = symbols_at(recording, attempt, moment)
-    if not found:
+    late = [
+        step
+        for step in recording.late_shape_steps(attempt)
+        if not name or name in (step.symbol, *step.symbols)
+    ]
+    if not found and not late:
         yield Line(no_symbol(recording))
     elif not name:
         for symbol in found.values():
@@ -29,8 +34,10 @@ def symbol_lines(
         yield Line(_line(found[name]), found[name].born.moment, "title")
         for step in found[name].steps:
             yield Line(f"  {step_text(step, recording.facts.cwd)}", step.moment)
-    else:
+    elif not late:
         yield Line(f"no symbol is called {name!r} here. There are: {', '.join(found)}")
+    for step in late:
+        yield Line(step_text(step, recording.facts.cwd), step.moment, "dim")
 
 
 def no_symbol(recording: Recording) -> str:
@@ -63,4 +70,5 @@ def step_text(step: ShapeStep, cwd: str) -> str:
     stage = "" if step.stage is Stage.TRACING else f"  by {step.stage}"
     stack = step.program_stack
     where = f"  {python_frame_line(stack[-1], cwd)}" if stack else ""
-    return f"{step.kind}  {step.text}{why}{stage}{where}"
+    late = f"  {LATE[step.late]}" if step.late else ""
+    return f"{step.kind}  {step.text}{why}{stage}{late}{where}"

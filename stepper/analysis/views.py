@@ -143,6 +143,7 @@ CREATE TABLE shapes (
     why TEXT,                     -- why it is a symbol: dynamic=True, automatic …
     reason TEXT,                  -- the compiler's words, where a symbol was replaced
     stage TEXT,                   -- tracing, AOTAutograd, Inductor, guards
+    late TEXT,                    -- backward, later: when no guard could be made of it any more
     node TEXT,                    -- FX node whose example value was being computed
     target TEXT,                  -- what that node calls
     user_line TEXT,               -- file:line in function of the program
@@ -455,11 +456,12 @@ def _took(recording: Recording, attempt: Attempt) -> dict[int, int]:
 
 def _shapes(recording: Recording) -> Iterator[Row]:
     for attempt in recording.attempts():
-        for each in recording.shape_steps(None, attempt=attempt.id):
+        late = recording.late_shape_steps(attempt.id)
+        for each in (*recording.shape_steps(None, attempt=attempt.id), *late):
             yield (
                 each.id, attempt.translation, attempt.number, each.moment, str(each.kind),
                 each.symbol, each.expression, each.hint, each.low, each.high, each.source,
-                str(each.why), each.reason, str(each.stage), each.node, each.target,
+                str(each.why), each.reason, str(each.stage), str(each.late), each.node, each.target,
                 str(each.program_stack[-1]) if each.program_stack else "",
                 str(each.asked_by[0]) if each.asked_by else "",
             )  # fmt: skip

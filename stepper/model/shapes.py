@@ -86,6 +86,16 @@ class Stage(StrEnum):
     """The guards were being built, when all else was done."""
 
 
+class Late(StrEnum):
+    """Whether something was asked when the attempt was over. No guard checks what is decided then:
+    they were made before."""
+
+    NO = ""
+    BACKWARD = "backward"
+    """While the backward was compiled, since gradients were asked for."""
+    OTHERWISE = "later"
+
+
 class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Something that became known about sizes."""
 
@@ -113,6 +123,8 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     reason: str = ""
     """The compiler's words, of REPLACED."""
     stage: Stage = Stage.TRACING
+    late: Late = Late.NO
+    """Then the moment is the newest one that there was, whosever."""
     node: str = ""
     """The FX node whose example value was being computed, or that a later stage was running or
     lowering; empty: there was none. A later stage has a graph of its own, with other names."""
@@ -139,6 +151,8 @@ class ShapeStep(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     @property
     def event(self) -> EventKind:
         """As which kind of event it is told."""
+        if self.late:
+            return EventKind.SHAPE
         if self.kind is ShapeStepKind.REPLACED and not self.symbols:
             return EventKind.SPECIALIZE
         return _EVENTS[self.kind]

@@ -143,6 +143,8 @@ class Findings:
         self._nodes: dict[int, _List[Node]] = {}
         self._side_effects = _Rows(database, catalog, "side_effect", SideEffect)
         self._shape_steps = _Rows(database, catalog, "shape_step", ShapeStep)
+        self._shape_step_decoder = msgspec.msgpack.Decoder(ShapeStep)
+        self._late_shape_steps: dict[int, list[ShapeStep]] | None = None
         self._breaks: list[GraphBreak] = []
         self._breaks_generation = -1
         self._break_decoder = msgspec.msgpack.Decoder(GraphBreak)
@@ -157,6 +159,7 @@ class Findings:
         self._codes.forget()
         self._side_effects.forget()
         self._shape_steps.forget()
+        self._late_shape_steps = None
 
     def stored(self, attempt: Attempt) -> object:
         """What is in the file of an attempt's guards and nodes. Where two attempts have the same,
@@ -230,6 +233,19 @@ class Findings:
     def shape_steps(self, attempt: Attempt, moment: int | None) -> list[ShapeStep]:
         """What became known about sizes strictly before the moment; None: all."""
         return self._told(self._shape_steps, attempt).before(moment)
+
+    def late_shape_steps(self, attempt: Attempt) -> list[ShapeStep]:
+        """What became known about sizes when an attempt was over, in order; nothing, where the file
+        is older than that is recorded."""
+        found = self._late_shape_steps
+        if found is None:
+            found = self._late_shape_steps = {}
+            sql = "SELECT body FROM late_shape_step ORDER BY id"
+            has = self._has_table("late_shape_step")
+            bodies = [body for (body,) in self._database.query(tuple[bytes], sql)] if has else []
+            for step in all_unpacked(self._database, self._shape_step_decoder, bodies):
+                found.setdefault(step.attempt, []).append(step)
+        return found.get(attempt.id, [])
 
     def _told(self, rows: _Rows[Told], attempt: Attempt) -> _List[Told]:
         found = rows.of(attempt)

@@ -366,6 +366,11 @@ class Recording:
         owner = self._owner(moment, attempt)
         return self._findings.shape_steps(owner, moment) if owner else []
 
+    def late_shape_steps(self, attempt: int) -> list[ShapeStep]:
+        """What became known about sizes when an attempt was over, in order: while a backward was
+        compiled, mostly. No guard knows of it. Nothing, where the recording is older than that."""
+        return self._findings.late_shape_steps(self._catalog.attempt(attempt))
+
     def graph_breaks(self, attempt: int | None = None) -> list[GraphBreak]:
         """The graph breaks of an attempt, or all."""
         found = self._findings.graph_breaks()

@@ -27,10 +27,12 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 9
+VERSION = 10
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    10: "What became known about sizes when an attempt was over stands in `late_shape_step`. Files "
+    "of format 9 have none of it.",
     9: "What torch's flight recorder says of collectives stands in `collective_reading`. Files of "
     "format 8 have none of it.",
     8: "Moments have their instants, and what the compiler times of itself stands in `timing`. "
@@ -42,7 +44,7 @@ HISTORY = {
     "`failure`.",
 }
 
-LATER = {"timing": 8, "collective_reading": 9}
+LATER = {"timing": 8, "collective_reading": 9, "late_shape_step": 10}
 """The version since which there is a table, for those that not all versions have that are read."""
 
 MOST_TOGETHER = 65_536
@@ -159,6 +161,15 @@ CREATE TABLE shape_step (
     id INTEGER PRIMARY KEY,
     attempt INTEGER NOT NULL,
     moment INTEGER NOT NULL,
+    body BLOB NOT NULL                -- msgpack of ShapeStep
+);
+
+-- What became known about sizes when the attempt was over: while a backward was compiled, mostly.
+-- Not in older files.
+CREATE TABLE late_shape_step (
+    id INTEGER PRIMARY KEY,
+    attempt INTEGER NOT NULL,
+    moment INTEGER NOT NULL,          -- the newest one then, whosever
     body BLOB NOT NULL                -- msgpack of ShapeStep
 );
 

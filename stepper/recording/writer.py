@@ -82,6 +82,7 @@ _NODES = "INSERT INTO nodes VALUES (?, ?, ?, ?, ?)"
 _NODE_ERASED = "INSERT OR REPLACE INTO node_erased VALUES (?, ?)"
 _SIDE_EFFECT = "INSERT INTO side_effect VALUES (?, ?, ?, ?)"
 _SHAPE_STEP = "INSERT INTO shape_step VALUES (?, ?, ?, ?)"
+_LATE_SHAPE_STEP = "INSERT INTO late_shape_step VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
 _TIMING = "INSERT INTO timing VALUES (?, ?, ?)"
@@ -98,8 +99,8 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _GRAPH_BREAK, _FAILURE, _TIMING, _COLLECTIVES, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _EVENTS,
-    _FRAME_END,
+    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _COLLECTIVES, _SKIPPED_FRAME, _GUARD_PROGRAM,
+    _TRIED, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
@@ -326,7 +327,7 @@ class Writer:
 
     def shape_step(self, s: ShapeStep) -> None:
         """Something that became known about sizes."""
-        self._add(_SHAPE_STEP, s.id, s.attempt, s.moment, pack(s))
+        self._add(_LATE_SHAPE_STEP if s.late else _SHAPE_STEP, s.id, s.attempt, s.moment, pack(s))
 
     def graph_break(self, b: GraphBreak) -> None:
         """A graph break."""

@@ -15,6 +15,7 @@ from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import Stopped
 from stepper.model.program import Code
+from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Motion
 from stepper.model.trace import (
     Attempt,
@@ -375,6 +376,14 @@ class Snapshot:
         moment, attempt = self._found_at
         owner = self.state.attempt if attempt is None and self.state else attempt
         return [] if owner is None else [*symbols_at(self.recording, owner, moment).values()]
+
+    @cached_property
+    def late_shape_steps(self) -> list[ShapeStep]:
+        """What became known about sizes when the attempt was over."""
+        owner = self.state.attempt if self.state else None
+        if self.recording is None or owner is None:
+            return []
+        return self.recording.late_shape_steps(owner)
 
     @cached_property
     def cache_events(self) -> int:

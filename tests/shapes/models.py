@@ -160,3 +160,33 @@ def lowered(x: Tensor) -> Tensor:
 @program((ones(2, 3, 14, 14),), backend="inductor")
 def fixed_by_the_backend(x: Tensor) -> Tensor:
     return torch._adaptive_avg_pool2d(x, (7, 7))
+
+
+@torch.library.custom_op("tests_shapes::weighed", mutates_args=())
+def weighed(x: Tensor, kept: Tensor) -> Tensor:
+    """An operator for which Inductor need not compile anything."""
+    return x * len(kept)
+
+
+@weighed.register_fake
+def _(x: Tensor, kept: Tensor) -> Tensor:
+    return torch.empty_like(x)
+
+
+class Kept(torch.autograd.Function):
+    """Its backward has a size that depends on data, and takes no size of the forward's: so it is
+    compiled when gradients are asked for."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x @ x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return weighed(gradient, gradient.nonzero())
+
+
+@program((ones(4, 4).requires_grad_(),), dynamic=None, backend="inductor")
+def decided_in_the_backward(x: Tensor) -> Tensor:
+    return Kept.apply(x)  # type: ignore[no-any-return,no-untyped-call]  # torch leaves it untyped

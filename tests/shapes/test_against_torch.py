@@ -13,7 +13,7 @@ import pytest
 
 from stepper.analysis.shapes import symbols_at
 from stepper.model.program import PythonFrame
-from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
+from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
@@ -75,6 +75,8 @@ def steps(recording: Recording) -> Iterator[tuple[str, int, ShapeStep]]:
         for attempt in recording.attempts(item.id):
             for step in recording.shape_steps(None, attempt=attempt.id):
                 yield item.compile_id, attempt.number, step
+            for step in recording.late_shape_steps(attempt.id):
+                yield item.compile_id, attempt.number, step
 
 
 def lines(stack: list[dict[str, Any]] | None) -> tuple[PythonFrame, ...]:
@@ -132,6 +134,13 @@ def test_symbols_without_a_value_are_those_that_torch_creates(
     ]
     assert told == said
     assert len(said) > 5
+
+
+def test_what_a_backward_decides_is_told_as_late(recorded: tuple[str, Recording]) -> None:
+    late = [step for _, _, step in steps(recorded[1]) if step.late]
+    assert {step.late for step in late} == {Late.BACKWARD}
+    assert {step.program_stack[-1].function for step in late} == {"backward"}
+    assert [step.symbol for step in late if step.kind is ShapeStepKind.UNBACKED] == ["u2", "u3"]
 
 
 def test_conditions_are_those_that_torch_adds_with_their_lines(

@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
-from stepper.analysis.shape_lines import NOT_TOLD
+from stepper.analysis.query import Query
+from stepper.analysis.shape_lines import NOT_TOLD, shape_lines
 from stepper.analysis.shapes import Symbol, put_together, symbols_at
-from stepper.analysis.symbol_lines import no_symbol
+from stepper.analysis.symbol_lines import no_symbol, symbol_lines
 from stepper.model.capabilities import Capabilities
-from stepper.model.shapes import ShapeStep, ShapeStepKind
+from stepper.model.program import PythonFrame
+from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage
 from stepper.model.trace import MomentId, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
 from stepper.tui.app import StepperApp
 from tests.shapes.test_against_torch import run
+from tests.tape import Tape
 from tests.tui.screen import plain
 from tests.tui.test_app import SIZES, WIDE, opened
 
@@ -148,6 +153,66 @@ def test_an_evaluation_that_nothing_keeps_is_told() -> None:
     born = ShapeStep(1, 1, 1, ShapeStepKind.SYMBOL, "s0")
     asked = ShapeStep(2, 1, 2, ShapeStepKind.SUPPRESSED, expression="Eq(s0, 5)", symbols=("s0",))
     assert put_together([born, asked])["s0"].steps == [born, asked]
+
+
+@pytest.fixture
+def with_backward(tmp_path: Path) -> Path:
+    """A recording in which a backward decided when its forward had long been compiled."""
+    facts = SessionFacts(capabilities=Capabilities(shape_steps=True))
+    tape = Tape(str(tmp_path / "r.stepper"), facts=facts)
+    for compile_id in ("0/0", "1/0"):
+        tape.begin(whole, compile_id)
+        tape.start_attempt()
+        tape.enter(tape.code(whole))
+        tape.step(0)
+        if compile_id == "0/0":
+            tape.shape_step(ShapeStepKind.SYMBOL, symbol="s7", source="L['x'].size()[0]", hint="5")
+        tape.end_attempt()
+        tape.end()
+    stack = (PythonFrame("train.py", 12, "backward"),)
+    for id, kind, symbol, expression, symbols in (
+        (2, ShapeStepKind.UNBACKED, "u2", "", ()),
+        (3, ShapeStepKind.SUPPRESSED, "", "Eq(s7, 4)", ("s7",)),
+        (4, ShapeStepKind.REPLACED, "s7", "4", ()),
+    ):
+        step = ShapeStep(id, 1, 2, kind, symbol, expression, symbols, stage=Stage.BACKEND)
+        tape.writer.shape_step(
+            msgspec.structs.replace(step, late=Late.BACKWARD, node_stack=stack, reason="why")
+        )
+    return Path(tape.close())
+
+
+def whole(x: Any) -> Any:
+    return x
+
+
+def test_what_a_backward_decides_later_makes_no_size_a_number(with_backward: Path) -> None:
+    recording = Recording.open(str(with_backward))
+    told = [line.text for line in shape_lines(recording, "x.shape[0]")]
+    assert told[0].startswith("0/0 whole: x.size()[0] is free: the symbol s7")
+    assert told[1:] == [
+        "0/0 whole: decided in the backward, which was compiled later; no guard checks it",
+        "  found Eq(s7, 4), which nothing keeps so, by Inductor at train.py:12 in backward",
+        "  so s7 = 4  (why)",
+    ]
+    assert any("makes u2 without a value" in line.text for line in shape_lines(recording))
+    assert [
+        line.text.split()[:2] for line in symbol_lines(recording, 1, recording.newest, "u2")
+    ] == [["unbacked", "u2"]]
+    assert next(symbol_lines(recording, 2, recording.newest)).text.startswith("no size")
+    with contextlib.closing(Query(recording, "SELECT kind FROM shapes WHERE late <> ''")) as found:
+        assert [*found.rows()] == [("unbacked",), ("suppressed",), ("replaced",)]
+    recording.close()
+
+
+async def test_what_a_backward_decides_later_stands_below_the_symbols(with_backward: Path) -> None:
+    async with opened(with_backward, WIDE, at=1) as (app, pilot):
+        await pilot.press("Y", "z", "end", "enter")
+        await pilot.pause()
+        shown = rows(app)
+        at = next(at for at, row in enumerate(shown) if "in the backward" in row)
+        assert "3 decisions" in shown[at]
+        assert "unbacked  u2 without a value" in shown[at + 1]
 
 
 @pytest.mark.parametrize(("tells", "said"), [(False, NOT_TOLD), (True, "no size is a symbol")])

@@ -30,10 +30,10 @@ from torch.fx.traceback import get_current_meta
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common import versions
-from stepper.engines.common.node_words import stack_of
+from stepper.engines.common.node_words import called, stack_of
 from stepper.engines.common.versions import source_name
 from stepper.model.program import PythonFrame
-from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage, Why
+from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import MomentId
 from stepper.uncompiled import keep_out
 
@@ -47,6 +47,7 @@ class Asker(NamedTuple):
     moment: MomentId
     frame: int | None
     stage: Stage
+    late: Late
     node: str
     target: str
     user_stack: tuple[PythonFrame, ...]
@@ -93,7 +94,8 @@ class ShapeWatcher(ABC):
         self._static: set[str] = set()
         """Sizes that were told to be marked as static."""
         self._recorder: Recorder
-        self._attempt: LiveAttempt
+        self._attempt = 0
+        """The attempt's number."""
         self._env: Any = None
         self._earliest: MomentId = 0
         """The attempt's first moment, where its ShapeEnv is asked before that."""
@@ -103,7 +105,15 @@ class ShapeWatcher(ABC):
     def begin(self, recorder: Recorder, attempt: LiveAttempt, env: Any) -> None:
         """An attempt begins, with its ShapeEnv."""
         self.forget()
-        self._recorder, self._attempt, self._env = recorder, attempt, env
+        self._recorder, self._attempt, self._env = recorder, attempt.id, env
+
+    def succeed(self, other: ShapeWatcher) -> None:
+        """Go on where another ends, who knows nothing any more."""
+        self._recorder, self._attempt = other._recorder, other._attempt
+        self._ranges, other._ranges = other._ranges, {}
+        self._sources, other._sources = other._sources, {}
+        self._static, other._static = other._static, set()
+        other.forget()
 
     def forget(self) -> None:
         """Hold nothing of an attempt that is over."""
@@ -117,7 +127,12 @@ class ShapeWatcher(ABC):
 
     def is_of(self, env: Any) -> bool:
         """Whether a ShapeEnv is that of the attempt that is being made."""
-        return env is not None and env is self._env
+        return env is not None and env is self.env
+
+    @property
+    def env(self) -> Any:
+        """The ShapeEnv; None: there is none."""
+        return self._env
 
     @property
     def waits(self) -> bool:
@@ -146,12 +161,17 @@ class ShapeWatcher(ABC):
     def why(self, source: Any, frame: FrameType | None) -> Why:
         """Why a size or number is to be a symbol, or a size none; `frame` asks for it."""
 
+    def late(self, frame: FrameType) -> Late:
+        """Whether the attempt was over when it was asked, by `frame`."""
+        return Late.NO
+
     # --- what is said by the call
 
     def shape_condition(self, prefix: str, expression: Any) -> None:
         """`_log_guard`: an expression was evaluated or asserted."""
-        suppressed = "suppressed" in prefix
         asserted = prefix.startswith("runtime_assert")
+        # Guards were made of a frozen ShapeEnv: it evaluates, and makes no more.
+        suppressed = "suppressed" in prefix or (self.env.frozen and not asserted)
         kind = ShapeStepKind.ASSERTION if asserted else ShapeStepKind.GUARD
         self._say(ShapeStepKind.SUPPRESSED if suppressed else kind, expression)
 
@@ -218,7 +238,7 @@ class ShapeWatcher(ABC):
     def replacement_asked(self, symbol: Any, target: Any, reason: str) -> None:
         """`_set_replacement`: a symbol may be something else from now on."""
         self._recorder.flush_pending()  # what has the symbol is told as it is before
-        if self._env.replacements.get(symbol) != target:
+        if self.env.replacements.get(symbol) != target:
             self._claim(ShapeStepKind.REPLACED, symbol, target, reason)
 
     def range_asked(self, symbol: Any) -> None:
@@ -244,7 +264,7 @@ class ShapeWatcher(ABC):
 
     def _record_symbol(self, claim: _Claim) -> None:
         source = source_name(claim.about)
-        found = self._env.source_to_var.get(source)
+        found = self.env.source_to_var.get(source)
         facts = {"source": source, "hint": str(claim.asked), "why": claim.why}
         if found is None:
             if claim.asked in (0, 1):
@@ -260,7 +280,7 @@ class ShapeWatcher(ABC):
         self._record(claim.asker, kind, symbol=str(found), **facts, **self._range(found))
 
     def _record_replacement(self, claim: _Claim) -> None:
-        if self._env.replacements.get(claim.about) == claim.asked:
+        if self.env.replacements.get(claim.about) == claim.asked:
             self.replaced.add(str(claim.about))
             self._record(
                 claim.asker,
@@ -275,7 +295,7 @@ class ShapeWatcher(ABC):
     def _record_range(self, claim: _Claim) -> None:
         symbol = claim.about
         known = self._ranges.get(symbol)
-        if known is not None and self._env.var_to_range.get(symbol) != known:
+        if known is not None and self.env.var_to_range.get(symbol) != known:
             facts = self._range(symbol)
             self._record(
                 claim.asker,
@@ -295,10 +315,11 @@ class ShapeWatcher(ABC):
     def _record(self, asker: Asker, kind: ShapeStepKind, **facts: Any) -> None:
         step = ShapeStep(
             id=0,
-            attempt=self._attempt.id,
+            attempt=self._attempt,
             moment=asker.moment,
             kind=kind,
             stage=asker.stage,
+            late=asker.late,
             node=asker.node,
             target=asker.target,
             user_stack=asker.user_stack,
@@ -309,14 +330,14 @@ class ShapeWatcher(ABC):
         self._recorder.shape(step, asker.frame)
 
     def _range(self, symbol: Any) -> dict[str, str]:
-        found = self._env.var_to_range.get(symbol)
+        found = self.env.var_to_range.get(symbol)
         if found is None:
             return {}
         self._ranges[symbol] = found
         return {"low": str(found.lower), "high": str(found.upper)}
 
     def _stands_for(self, symbol: Any) -> str:
-        sources = self._env.var_to_sources.get(symbol)
+        sources = self.env.var_to_sources.get(symbol)
         return source_name(sources[0]) if sources else ""
 
     def _asker(self) -> Asker:
@@ -329,6 +350,7 @@ class ShapeWatcher(ABC):
             max(recorder.moment, self._earliest),
             None if at is None else at.id,
             stage,
+            self.late(sys._getframe(1)),
             "" if computed is None else computed.name,
             "" if computed is None else computed.target,
             user_stack,
@@ -377,6 +399,15 @@ def hearer(
                 waits()
 
     return heard
+
+
+def run_in_graph(frame: FrameType) -> Computed | None:
+    """The node that a later stage is at in this frame; None: it is at none. (The backend runs
+    graphs of its own, for the bodies of loops: their nodes have no stack.)"""
+    node: Any = frame.f_locals.get("node") if versions.is_running_graph(frame.f_code) else None
+    if not getattr(node, "stack_trace", None):
+        return None
+    return Computed(node.name, called(node.target), stack_of(node.stack_trace))
 
 
 def _symbols(expression: Any) -> tuple[str, ...]:

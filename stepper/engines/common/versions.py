@@ -13,6 +13,7 @@ import contextlib
 import os
 import pickle
 import sys
+import traceback
 from types import CodeType
 from typing import Any
 
@@ -77,6 +78,7 @@ _CACHES = {
     "find_guarded_entry": os.path.join("_inductor", "codecache.py"),
     "evaluate_guards": os.path.join("_functorch", "_aot_autograd", "autograd_cache.py"),
 }
+_BACKWARD = os.path.join("_functorch", "_aot_autograd", "runtime_wrappers.py")
 _TORCH = f"{os.path.dirname(torch.__file__)}{os.sep}"
 _DECIDING = (
     os.path.join(_TORCH, "__init__.py"),  # torch._check
@@ -114,6 +116,20 @@ def is_cache(code: CodeType) -> bool:
     return any(
         code.co_name == name and code.co_filename.endswith(file) for name, file in _CACHES.items()
     )
+
+
+def is_backward_compile(code: CodeType) -> bool:
+    """Whether a code object is that of what has a backward compiled when gradients are asked
+    for."""
+    # Since torch 2.13 a method of its own; before, it is done in the backward itself.
+    names = ("get_or_compile", "_backward_impl", "backward")
+    return code.co_name in names and code.co_filename.endswith(_BACKWARD)
+
+
+def traced_frames() -> traceback.StackSummary:
+    """The program's frames that torch knows of in what is compiled in this thread, the outermost
+    first."""
+    return torch._guards.TracingContext.extract_stack()
 
 
 def part_of_torch(filename: str) -> str:

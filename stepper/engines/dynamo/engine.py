@@ -99,7 +99,7 @@ class DynamoEngine(WatchesCollectives):
         self._mutations.begin(recorder, self._describer)
         self._phases.begin(recorder)
         self._guards_made.begin(recorder)
-        recorder.before_commit(translations.record_guards)
+        recorder.before_commit(translations.before_commit)
         recorder.steps.hear_frames(
             versions.INTERPRETERS, self._codes.traced, recorder.entered, recorder.leave,
             translations.on_frame_entered, translations.on_frame_left,
@@ -175,7 +175,7 @@ class DynamoEngine(WatchesCollectives):
         if not self._probes:
             return
         with contextlib.suppress(Exception):  # that may be what broke down
-            self._translations.record_guards()
+            self._translations.before_commit()
             self._translations.end_left()
         self._untranslated.uninstall()
         self._entries.uninstall()

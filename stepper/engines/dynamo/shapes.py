@@ -8,8 +8,8 @@ from typing import Any
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common.node_words import called, stack_of
-from stepper.engines.common.shapes import MARKED, Computed, ShapeWatcher
-from stepper.engines.common.versions import is_running_graph, source_name
+from stepper.engines.common.shapes import MARKED, Computed, ShapeWatcher, run_in_graph
+from stepper.engines.common.versions import source_name, traced_frames
 from stepper.engines.dynamo import versions
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import Stage, Why
@@ -37,23 +37,16 @@ class DynamoShapes(ShapeWatcher):
         return code.co_name == "build_guards"
 
     def computed(self, frame: FrameType) -> Computed | None:
-        """The FX node whose example value is computed, or that a later stage is at. (The backend
-        runs graphs of its own, for the bodies of loops: their nodes have no stack.)"""
+        """The FX node whose example value is computed, or that a later stage is at."""
         if frame.f_code is versions.FAKE_VALUE_CODE:
             node = frame.f_locals["node"]
-        elif is_running_graph(frame.f_code):
-            node = frame.f_locals.get("node")
-            if not getattr(node, "stack_trace", None):
-                return None
-        else:
-            return None
-        return Computed(node.name, called(node.target), stack_of(node.stack_trace))
+            return Computed(node.name, called(node.target), stack_of(node.stack_trace))
+        return run_in_graph(frame)
 
     def user_stack(self, stage: Stage) -> tuple[PythonFrame, ...]:
         """See `ShapeWatcher`."""
         return tuple(
-            PythonFrame(frame.filename, frame.lineno or 0, frame.name)
-            for frame in versions.user_frames()
+            PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in traced_frames()
         )
 
     def why(self, source: Any, frame: FrameType | None) -> Why:

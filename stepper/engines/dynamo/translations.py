@@ -29,10 +29,12 @@ from stepper.debuggee.mirror import (
     Mark,
     newest_moment_of,
 )
+from stepper.engines.common.late_shapes import LateShapes
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import ShapeWatcher
 from stepper.engines.common.torch_state import torch_state
+from stepper.engines.common.versions import is_backward_compile
 from stepper.engines.dynamo import bytecode, failures, versions
 from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.describe import DynamoDescriber
@@ -99,6 +101,7 @@ class Translations:
         self._told_skips: set[tuple[str, str, int, str]] = set()
         """Frames that were told to be skipped, each with its reason: some are met at each call."""
         self._breaks = BreakTracker()
+        self._late = LateShapes()
 
     def begin(self, recorder: Recorder, describer: DynamoDescriber) -> None:
         """Report to this recorder from now on."""
@@ -107,6 +110,7 @@ class Translations:
 
     def clear(self) -> None:
         """Nothing is followed any more."""
+        self._late.clear()
         self._told_skips.clear()
         self.contexts.clear()
         self._failed = self._captured = None
@@ -147,6 +151,11 @@ class Translations:
 
     def record_guards(self) -> None:
         record_guards(self._recorder)
+
+    def before_commit(self) -> None:
+        """Tell what is told no later than in the next commit."""
+        self.record_guards()
+        self._late.record()
 
     def watch_graph(self, *, fresh: bool = False) -> None:
         """Have the nodes and guards of the attempt that is being made now marked, if anybody wants
@@ -257,7 +266,7 @@ class Translations:
             return
         # This hook, the context manager's `__exit__`, then who leaves it.
         caller = sys._getframe(2)
-        if versions.is_backward_compile(caller.f_code):
+        if is_backward_compile(caller.f_code):
             if issubclass(exc_type, Exception):
                 stack = _program_stack(caller)
                 self._recorder.failed(failures.of_backward(exc_value, self._recorder.moment, stack))
@@ -402,7 +411,7 @@ class Translations:
         self._recorder.walks.ends(now.translation)
 
     def _leave_context(self, now: Context) -> None:
-        now.shapes.forget()
+        self._late.take(now.shapes)
         if now in self.contexts:
             self.contexts.remove(now)
         self._switch()
@@ -500,13 +509,14 @@ class Translations:
     # --- hooks: sizes
 
     def watching(self, env: Any) -> ShapeWatcher | None:
-        """Who watches a ShapeEnv: nobody, if it is not that of this attempt."""
+        """Who watches a ShapeEnv: nobody, if it is of no attempt."""
         now = self.now
-        if now is None or now.attempt is None:
-            return None
-        if now.output is None:
-            now.shapes.begin_early(self._recorder, now.attempt, env)
-        return now.shapes if now.shapes.is_of(env) else None
+        if now is not None and now.attempt is not None:
+            if now.output is None:
+                now.shapes.begin_early(self._recorder, now.attempt, env)
+            if now.shapes.is_of(env):
+                return now.shapes
+        return self._late.of(env)
 
     def shapes_wait(self) -> None:
         self._steps.graph_changed = True

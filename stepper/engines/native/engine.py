@@ -16,6 +16,7 @@ from stepper.engines.common import versions
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.collectives import WatchesCollectives
+from stepper.engines.common.late_shapes import LateShapes
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import ShapeWatcher, hearer
@@ -80,6 +81,7 @@ class NativeEngine(WatchesCollectives, Watcher):
         """How often, as far as is known: an entry that has died leaves its number behind."""
         self._installed = False
         self._probes = Probes()
+        self.late_shapes = LateShapes()
 
     def change(self, changes: tuple[Change, ...]) -> None:
         """See `Engine.change`."""
@@ -94,6 +96,7 @@ class NativeEngine(WatchesCollectives, Watcher):
         self._watcher.install(recorder)
         self._lookups.install(recorder, self.codes, self)
         self._executions.install(recorder, self.codes)
+        recorder.before_commit(self.late_shapes.record)
         self._listen()
 
     def _listen(self) -> None:
@@ -108,7 +111,7 @@ class NativeEngine(WatchesCollectives, Watcher):
         for observer in reversed(self._observers):
             if observer.shapes.is_of(env):
                 return observer.shapes
-        return None
+        return self.late_shapes.of(env)
 
     def came_out(self, error: BaseException) -> bool:
         """See `Engine.came_out`."""
@@ -119,6 +122,7 @@ class NativeEngine(WatchesCollectives, Watcher):
         super().uninstall()
         if self._installed:
             WATCHING.watcher = NOBODY
+            self.late_shapes.clear()
             self._probes.remove()
             self._lookups.uninstall()
             self._executions.uninstall()

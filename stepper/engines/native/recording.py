@@ -283,7 +283,7 @@ class RecordingObserver(TranslationWatcher):
     def _end(self, outcome: Outcome, reason: str, code: Any) -> None:
         self._recorder.controller.passing = False
         self._engine.translation_ends(self)
-        self.shapes.forget()
+        self._engine.late_shapes.take(self.shapes)
         self._recorder.end_translation(
             self.translation,
             outcome,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 
+from stepper.analysis.shape_lines import LATE
 from stepper.analysis.shapes import Symbol
 from stepper.analysis.symbol_lines import no_symbol, range_text, stands_for, step_text
-from stepper.client.text import python_frame_line
+from stepper.client.text import plural, python_frame_line
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.tui.lines import Lines
@@ -19,7 +20,8 @@ from stepper.tui.tree_pane import TreePane
 
 class SymbolsPane(TreePane):
     """A row for each symbol; under it, once opened, each step that made it what it is, and torch's
-    own frames that asked. Enter on a step goes to its moment."""
+    own frames that asked. Enter on a step goes to its moment. Last comes what a backward decided
+    that was compiled later."""
 
     NAME = "symbols"
     HELP = "The symbols of sizes: state, range, what they are; opened: the steps that made them so."
@@ -27,7 +29,11 @@ class SymbolsPane(TreePane):
     def show(self, snapshot: Snapshot) -> None:
         recording = snapshot.recording if snapshot.state else None
         empty = "nothing yet" if recording is None else no_symbol(recording)
-        self.lines.show_tree([_symbol(snapshot, each) for each in snapshot.symbols], empty=empty)
+        rows = [_symbol(snapshot, each) for each in snapshot.symbols]
+        if late := snapshot.late_shape_steps:
+            words = f"  {LATE[late[0].late]}: {plural(len(late), 'decision')}"
+            rows.append(Branch("late", lambda: row(words), partial(_steps, snapshot, late)))
+        self.lines.show_tree(rows, empty=empty)
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         branch = self.lines.branch_at(message.index)
@@ -37,7 +43,9 @@ class SymbolsPane(TreePane):
 
 def _symbol(snapshot: Snapshot, symbol: Symbol) -> Branch:
     return Branch(
-        symbol.name, partial(_symbol_row, snapshot, symbol), partial(_steps, snapshot, symbol)
+        symbol.name,
+        partial(_symbol_row, snapshot, symbol),
+        lambda: _steps(snapshot, symbol.steps),
     )
 
 
@@ -55,9 +63,9 @@ def _symbol_row(snapshot: Snapshot, symbol: Symbol) -> Row:
     )
 
 
-def _steps(snapshot: Snapshot, symbol: Symbol) -> Sequence[Branch]:
+def _steps(snapshot: Snapshot, steps: Sequence[ShapeStep]) -> Sequence[Branch]:
     found: list[Branch] = []
-    for step in symbol.steps:
+    for step in steps:
         draw = partial(_step_row, snapshot, step)
         found.append(Branch(("step", step.id), draw, None, step))
         if step.asked_by:

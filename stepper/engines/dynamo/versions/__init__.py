@@ -13,7 +13,6 @@ import operator
 import os
 import re
 import sys
-import traceback
 from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
@@ -105,17 +104,6 @@ def is_backend(code: CodeType) -> bool:
 def is_guard_building(code: CodeType) -> bool:
     """Whether a code object is that of what makes an entry's guards."""
     return code.co_name == "__init__" and code.co_filename == torch._dynamo.guards.__file__
-
-
-def is_backward_compile(code: CodeType) -> bool:
-    """Whether a code object is that of what has a backward compiled when gradients are asked
-    for."""
-    # Since torch 2.13 a method of its own; before, it is done in the backward itself.
-    names = ("get_or_compile", "_backward_impl", "backward")
-    return code.co_name in names and code.co_filename.endswith(_BACKWARD)
-
-
-_BACKWARD = os.path.join("_functorch", "_aot_autograd", "runtime_wrappers.py")
 
 
 def late_mutation_types() -> frozenset[type]:
@@ -305,11 +293,6 @@ def assume_dynamic() -> None:
     """Have every size be a symbol from now on, as under `dynamic=True`."""
     torch._dynamo.config.automatic_dynamic_shapes = True
     torch._dynamo.config.assume_static_by_default = False
-
-
-def user_frames() -> traceback.StackSummary:
-    """The program's frames that are being traced in this thread, the outermost first."""
-    return torch._guards.TracingContext.extract_stack()
 
 
 def traces_with(shape_env: object) -> bool:
