@@ -21,7 +21,7 @@ from stepper.model.datum import Many, Octets
 from stepper.model.failure import Failure
 from stepper.model.lookup import Check, CheckedGuard, Difference, TriedEntry
 from stepper.model.program import Code, PythonFrame
-from stepper.model.shapes import ShapeStep
+from stepper.model.shapes import Late, ShapeStep
 from stepper.model.timing import Timing
 from stepper.model.trace import WITHHELD
 from stepper.model.value import Value
@@ -79,7 +79,8 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.node(planted(trace.Node, plant))
     writer.node_erased(1, 1)
     writer.side_effect(planted(trace.SideEffect, plant))
-    writer.shape_step(planted(ShapeStep, plant))
+    for late in (Late.NO, Late.BACKWARD):
+        writer.shape_step(msgspec.structs.replace(planted(ShapeStep, plant), late=late))
     writer.graph_break(planted(trace.GraphBreak, plant))
     writer.failure(planted(Failure, plant))
     writer.timing(planted(Timing, plant))
