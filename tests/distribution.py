@@ -1,11 +1,12 @@
 """Tries what would be released: `python -m tests.distribution FOLDER`, run by `make dist`.
 
-The folder holds one source distribution, the wheel that was built from it, and the one without the
-C part, which reads recordings on any system. Looked at is what is in them and what a package index
-would show; then the wheel is installed into an empty environment, that has what the wheel says it
-needs and nothing else: not torch. From there a demo is recorded in the environment of its own that
-lies beside it, which has torch and nothing else, then asked, walked and reported, far from the
-checkout.
+The folder holds one source distribution, a wheel that was built from it for the Python that runs
+this, and the one without the C part, which reads recordings on any system. Looked at is what is in
+them and what a package index would show; then the wheel is installed into an empty environment,
+that has what the wheel says it needs and nothing else: not torch, and no compiler is to be found.
+From there a demo is recorded in the environment of its own that lies beside it, which has torch and
+nothing else, then asked, walked and reported, far from the checkout. The reader, in an environment
+of the same kind, answers about that recording, and says of a program that it cannot watch it.
 """
 
 from __future__ import annotations
@@ -96,7 +97,8 @@ def check_description(described: Metadata) -> None:
 def check_wheel(wheel: Path, root: Path, *, reader: bool = False) -> Metadata:
     """It has the package, its compiled part (a reader: none) and its data, and no tests or sources
     in C."""
-    names = set(zipfile.ZipFile(wheel).namelist())
+    # Those that auditwheel has renamed tell of folders, too.
+    names = {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
     wanted = {name for name in source_files(root) if name.startswith("stepper/")}
     assert not (absent := wanted - names), f"not in the wheel: {sorted(absent)}"
     strange = {
@@ -111,8 +113,8 @@ def check_wheel(wheel: Path, root: Path, *, reader: bool = False) -> Metadata:
         return Metadata.from_email(opened.read(name), validate=True)
 
 
-def try_wheel(wheel: Path, described: Metadata, folder: Path) -> None:
-    """Install it, and use it as somebody would who has never seen the checkout."""
+def try_wheels(wheel: Path, reader: Path, described: Metadata, folder: Path) -> None:
+    """Install them, and use them as somebody would who has never seen the checkout."""
     requirements = map(str, described.requires_dist or ())
     environment = folder / "tool"
     python = make_environment(environment, requirements)
@@ -123,14 +125,22 @@ def try_wheel(wheel: Path, described: Metadata, folder: Path) -> None:
     (folder / "native.py").write_text(text.replace("@torch.compile", "@stepper.compile"))
     stepper = python.with_name("stepper")
 
-    def run(*command: str | Path) -> str:
+    keep = {name: value for name, value in os.environ.items() if name not in ("CC", "PYTHONPATH")}
+    bare = {**keep, "PATH": str(folder / "tool" / "include")}
+
+    def run(*command: str | Path, status: int = 0) -> str:
         print("+", *command, flush=True)
-        keep = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
         done = subprocess.run(
-            command, cwd=folder, env=keep, capture_output=True, text=True, timeout=600, check=False
+            command,
+            cwd=folder,
+            env=bare,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert done.returncode == status, done.stdout + done.stderr
+        return done.stdout if status == 0 else done.stderr
 
     where = run(python, "-c", "import stepper.tui.app; print(stepper.__file__)")
     assert Path(where.strip()).is_relative_to(site_packages(environment).resolve()), where
@@ -145,6 +155,12 @@ def try_wheel(wheel: Path, described: Metadata, folder: Path) -> None:
     assert DEMO.name in run(stepper, "console", *walk, DEMO.name)
     run(stepper, "report", "-o", "report.html", "dynamo.stepper")
     assert "<style>" in (folder / "report.html").read_text()
+    alone = make_environment(folder / "laptop", map(str, described.requires_dist or ()))
+    install(alone, reader, Path(sys.executable))
+    reads = alone.with_name("stepper")
+    assert "toy_example" in run(reads, "why-break", "dynamo.stepper")
+    refused = run(reads, "record", "--python", programs, DEMO.name, status=2)
+    assert "C part" in refused, refused
     # In an environment that has both, as `pip install torch-stepper[torch]` makes it.
     both = make_environment(folder / "both", [*map(str, described.requires_dist or ()), "torch"])
     install(both, wheel, Path(sys.executable))
@@ -154,14 +170,14 @@ def try_wheel(wheel: Path, described: Metadata, folder: Path) -> None:
 def main(folder: Path) -> None:
     """Check everything in a folder of distributions."""
     (sdist,), (reader,) = folder.glob("*.tar.gz"), folder.glob("*-py3-none-any.whl")
-    (wheel,) = set(folder.glob("*.whl")) - {reader}
+    (wheel,) = folder.glob("*-cp{}{}-*.whl".format(*sys.version_info))
     check_sdist(sdist, ROOT)
     check_description(description_in_sdist(sdist))
     described = check_wheel(wheel, ROOT)
     check_description(described)
     assert check_wheel(reader, ROOT, reader=True).requires_dist == described.requires_dist
     with tempfile.TemporaryDirectory() as scratch:
-        try_wheel(wheel, described, Path(scratch).resolve())
+        try_wheels(wheel, reader, described, Path(scratch).resolve())
     print(f"{sdist.name}, {wheel.name} and {reader.name} can be released")
 
 
