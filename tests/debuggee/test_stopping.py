@@ -123,7 +123,7 @@ def test_conditions_ignore_counts_and_one_shots(debug: Debug) -> None:
     program = debug(
         PROGRAM,
         breakpoints=(
-            "opcode:LOAD_FAST, if tx.f_code.co_name == 'helper', ignore 1, once",
+            "opcode:LOAD_FAST*, if tx.f_code.co_name == 'helper', ignore 1, once",
             "guard, if this_name_is_unknown, once",
             "node:*relu*",
             "function:never_called",

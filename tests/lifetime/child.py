@@ -35,7 +35,7 @@ RECORDED: dict[str, dict[str, Any]] = {
 WAYS = (*RECORDED, "live", "sessions", "toolkit")
 """Recorded in each detail; with breakpoints whose conditions are evaluated, and stops at which
 expressions are; in one short session after the other; with entries copied, changed and run."""
-_BREAKPOINTS = ("opcode:LOAD_FAST, if tx is None", "guard, if not guards", "graph-break")
+_BREAKPOINTS = ("opcode:LOAD_FAST*, if tx is None", "guard, if not guards", "graph-break")
 
 
 def main(way: str, rounds: int) -> None:

@@ -42,7 +42,7 @@ def with_msgspec(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return make_environment(tmp_path_factory.mktemp("bare") / "env", [])
+    return make_environment(tmp_path_factory.mktemp("bare") / "env", ["torch"])
 
 
 def start(tmp_path: Path, *command: object) -> Outcome:
@@ -92,7 +92,7 @@ def test_the_native_engine_names_what_it_takes(with_msgspec: Path, tmp_path: Pat
 
 
 def test_an_environment_without_what_recording_takes_is_told_so(bare: Path, tmp_path: Path) -> None:
-    outcome = record(tmp_path, bare, LOOKS_AROUND)
+    outcome = record(tmp_path, bare, LOOKS_AROUND + COMPILED)
     assert (outcome.status, outcome.out) == (0, f"{bare.parent.parent} []\n")
     assert "nothing recorded: " in outcome.err
     assert "has no package msgspec, which stepper needs" in outcome.err

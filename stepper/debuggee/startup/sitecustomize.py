@@ -105,6 +105,12 @@ def _forget() -> None:
     for name in list(sys.modules):
         if name.partition(".")[0] == "stepper":
             del sys.modules[name]
+    # Our import waits for Dynamo's, and would look for what is not there any more.
+    sys.meta_path[:] = [
+        finder
+        for finder in sys.meta_path
+        if str(getattr(finder, "__module__", "")).partition(".")[0] != "stepper"
+    ]
 
 
 def _refuse(text: str, reason: str) -> None:
