@@ -55,6 +55,7 @@ _STAGES = {
     FailedStage.DISPATCH: "in AOTAutograd",
     FailedStage.BACKEND: "in the backend",
     FailedStage.BACKWARD: "while compiling the backward",
+    FailedStage.EXPORT: "in torch.export",
     FailedStage.OTHER: "",
 }
 
@@ -102,6 +103,10 @@ def stage_text(stage: FailedStage) -> str:
 
 def not_known_text(failed: Failed) -> str:
     """Why no instruction is blamed; empty when one is, or none could be."""
+    if failed.failure.stage is FailedStage.EXPORT:
+        if failed.failure.user_stack:
+            return "torch.export ran the program here: no instruction is recorded"
+        return "no line of the program was running: it failed in torch.export itself"
     if failed.certain:
         return "" if failed.sites else "the instruction is not recorded"
     match failed.failure.stage:
@@ -161,8 +166,8 @@ def _failed(
     at = f"  {place}" if place and failed.certain else ""
     times = f"{len(group)}×  " if again else ""
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
-    if failed.sites and failed.certain and failed.sites[0].line.text:
-        yield Line(f"     {failed.sites[0].line.text}", moment)
+    if failed.certain and failed.text:
+        yield Line(f"     {failed.text}", moment)
     proven = trying is not None and enough((yield from trying(failed)))
     if failed.suppressed:
         yield Line("   the program never saw it: the frame runs uncompiled", moment)

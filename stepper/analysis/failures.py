@@ -16,6 +16,7 @@ from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name, is_meant
+from stepper.client.text import source_line
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
@@ -75,6 +76,9 @@ class Failed(msgspec.Struct, frozen=True):
     """What the translated one is called, by its place in the model and its class, where that is
     recorded."""
 
+    line_run: str = ""
+    """The text of the line at which the program was, where `torch.export` ran it."""
+
     @property
     def suppressed(self) -> bool:
         """Whether the exception did not reach the program, whose frame runs uncompiled."""
@@ -91,6 +95,11 @@ class Failed(msgspec.Struct, frozen=True):
         return (
             self.inner or self.failure.name or (self.translation.name if self.translation else "")
         )
+
+    @property
+    def text(self) -> str:
+        """The text of that line; empty: not recorded."""
+        return self.sites[0].line.text if self.sites else self.line_run
 
     @property
     def place(self) -> PythonFrame | None:
@@ -216,11 +225,13 @@ def _of_its_end(item: Translation) -> Failure:
 
 def _failed(recording: Recording, failure: Failure, item: Translation | None) -> Failed:
     blamed, certain = _blamed(recording, failure, item)
-    sites = way_to(recording, blamed) if failure.stage is not FailedStage.LOOKUP else []
+    outside = failure.stage in (FailedStage.LOOKUP, FailedStage.EXPORT)
+    sites = [] if outside else way_to(recording, blamed)
     if failure.stage is FailedStage.BACKWARD and not certain:
         sites = []  # the newest moment then has nothing to do with it
     ours = next((at for at, site in enumerate(sites) if not in_torch(site.line.place.filename)), 0)
-    stack = failure.python_stack or (item.python_stack if item is not None else ())
+    ran = failure.user_stack if failure.stage is FailedStage.EXPORT else ()
+    stack = (*failure.python_stack, *ran[:-1]) or (item.python_stack if item is not None else ())
     return Failed(
         failure=failure,
         translation=item,
@@ -232,6 +243,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         certain=certain,
         callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
         lookup=_lookup(recording, failure),
+        line_run=_text(recording, ran[-1]) if ran else "",
         inner="" if item is None else name_inside(recording, item),
         shown="" if item is None else compiled_name(recording, item),
     )
@@ -241,7 +253,7 @@ def _blamed(
     recording: Recording, failure: Failure, item: Translation | None
 ) -> tuple[MomentId, bool]:
     """The moment whose instruction is to blame, and whether that is known."""
-    if failure.stage is FailedStage.TRACING:
+    if failure.stage in (FailedStage.TRACING, FailedStage.EXPORT):
         return failure.moment, True
     if failure.stage is FailedStage.GUARDS and item is not None:
         for size in fixed_sizes(recording, item):
@@ -262,6 +274,12 @@ def _blamed(
             if lines & {_line(site.line.place) for site in way}:
                 return node.moment, True
     return failure.moment, False
+
+
+def _text(recording: Recording, frame: PythonFrame) -> str:
+    wanted = (frame.filename, frame.function)
+    mine = (code for code in recording.codes() if (code.filename, code.label) == wanted)
+    return next(filter(None, (source_line(code, frame.line) for code in mine)), "")
 
 
 def _line(place: PythonFrame) -> tuple[str, int]:

@@ -173,7 +173,7 @@ CREATE TABLE failures (
     frame INTEGER,                -- frames.id; NULL: it failed outside of one
     compile_id TEXT,
     name TEXT,                    -- of the function
-    stage TEXT,                   -- lookup, tracing, guards, AOTAutograd, backend, backward …
+    stage TEXT,                   -- lookup, tracing, guards, AOTAutograd, backend, torch.export …
     exception TEXT,               -- its class
     message TEXT,                 -- Dynamo's words, whole
     moment INTEGER,               -- of the instruction to blame, or of the last one

@@ -19,7 +19,8 @@ def add_to(subparsers: Any) -> None:
         help="look at where a compilation failed",
         description="Open a recording at the moment at which its last failed compilation failed, "
         "or at its last moment when none did: on the full screen, or line by line where there is "
-        "no terminal.",
+        "no terminal. A failure without a moment, of torch.export without strict=True, is told as "
+        "why-failed tells it.",
         allow_abbrev=False,
     )
     add_recording(parser)
@@ -38,7 +39,9 @@ def post_mortem(options: argparse.Namespace) -> int:
     try:
         session = open_recording(options.file)
         try:
-            at, reason = _failure(session)
+            if (found := _failure(session)) is None:
+                return 0
+            at, reason = found
             reason = options.why or reason
             if _on_full_screen():
                 from stepper.tui.running import run as run_screen
@@ -55,12 +58,17 @@ def post_mortem(options: argparse.Namespace) -> int:
         raise UsageError(str(error)) from None
 
 
-def _failure(session: Session) -> tuple[int, str]:
-    """The moment to open at, and what happened there in one line."""
-    from stepper.analysis.failed_lines import failed_headline
+def _failure(session: Session) -> tuple[int, str] | None:
+    """The moment to open at, and what happened there in one line; None: there is no moment, and
+    what failed has been told."""
+    from stepper.analysis.failed_lines import failed_headline, failed_lines
     from stepper.analysis.failures import last_failure
+    from stepper.cli.asking import say as tell
 
     recording = session.recording
+    if recording is not None and not recording.newest and recording.failures():
+        tell(failed_lines(recording))
+        return None
     if recording is None or not recording.newest:
         raise UsageError("nothing was translated: there is no moment to look at")
     failed = last_failure(recording)

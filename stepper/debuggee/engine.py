@@ -147,6 +147,8 @@ class Recorder(Protocol):
     """Whether every instruction is recorded; with detail `stops`, only from the first stop on."""
     from_the_start: bool
     """Whether the session began before the program's first line, and not in its midst."""
+    failures: int
+    """How many failures were told."""
     stepping: WalkFrame | None
     """The frame of a walk that is at its newest moment now, while the controller is asked."""
     walks: Walks

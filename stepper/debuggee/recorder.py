@@ -89,6 +89,8 @@ class Recorder:
         """Whether a defect has ended the watching."""
         self.first_skip = ""
         """What was told first of what is not translated."""
+        self.failures = 0
+        """How many failures were told."""
         self._ids = {what: itertools.count(1) for what in _NUMBERED}
         self._guard_ids = itertools.count(1)
         self.node_ids: Iterator[int] = itertools.count(1)
@@ -299,7 +301,7 @@ class Recorder:
         self._occurred(EventKind.SKIP, text, None, Subject(name=name))
 
     def failed(self, failure: Failure, translation: LiveTranslation | None = None) -> None:
-        number = self._next("failure")
+        number = self.failures = self._next("failure")
         if translation is not None:
             record = translation.record
             failure = msgspec.structs.replace(

@@ -23,6 +23,9 @@ class FailedStage(StrEnum):
     BACKEND = "backend"
     BACKWARD = "backward"
     """The forward was compiled; this came later, when the program asked for gradients."""
+    EXPORT = "torch.export"
+    """`torch.export` ran the program, without `strict=True` or after it was traced: no instruction
+    was interpreted."""
     OTHER = "code generation"
     """None of the others: the rest of what is done once a frame has been traced."""
 

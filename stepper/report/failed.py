@@ -28,7 +28,7 @@ def failed(places: Places) -> Iterator[contents.Failed]:
             exception=tell.name(failure.exception),
             message=() if tell.redact else tuple(map(tell.line, lines[:_MOST_LINES])),
             where=None if each.place is None or not each.certain else places.frame(each.place),
-            source=tell.line(sites[0].line.text) if sites else NOTHING,
+            source=tell.line(each.text) if each.certain and each.text else NOTHING,
             instruction=places.instruction(sites[0].instruction) if sites else NOTHING,
             stack=tuple(_operands(places, each)),
             note=tell.own(not_known_text(each)),

@@ -38,6 +38,15 @@ OutputGraph.compile_subgraph = wrong
 def f(x):
     return x + 1
 """
+EXPORT = """
+import torch
+class Asks(torch.nn.Module):
+    def forward(self, x):
+        if x.sum() > 0:
+            return x
+        return x + 1
+torch.export.export(Asks(), (torch.ones(2),))
+"""
 CALL = "f(torch.ones(2))\n"
 HANDLED = "try:\n    f(torch.ones(2))\nexcept Exception:\n    pass\nraise KeyError('another')\n"
 RAISED_FROM = """
@@ -94,6 +103,16 @@ def test_other_ends_open_nothing(tmp_path: Path, source: str) -> None:
     done = stepper(tmp_path, *words)
     assert (done.returncode, done.stdout) == (1, "")
     assert "KeyError: 'another'" in done.stderr
+
+
+def test_an_export_that_runs_the_program_is_told_where_it_failed(tmp_path: Path) -> None:
+    (tmp_path / "dying.py").write_text(EXPORT)
+    words = ("-m", "stepper", "run", "--post-mortem", "-o", "a.stepper", "dying.py")
+    done = stepper(tmp_path, *words)
+    assert done.returncode == 1
+    first = "1. Asks: GuardOnDataDependentSymNode in torch.export  dying.py:5 in Asks.forward"
+    assert first in done.stdout
+    assert "     if x.sum() > 0:" in done.stdout.splitlines()
 
 
 def test_it_does_not_stop_the_program(tmp_path: Path) -> None:

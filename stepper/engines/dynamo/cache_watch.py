@@ -53,6 +53,7 @@ class CacheWatcher(EntryNews, CacheListener):
         """Begin to listen, after all others: probes are removed in the opposite order."""
         self._recorder = recorder
         self._news = CacheNews(recorder, self._interprets, _finalizes)
+        self._tell_stance(versions.stance(), "set before this session")
         for meaning, point in versions.points.cache_points().items():
             hook = safely(getattr(self, f"_on_{meaning}"))
             self._probes.place(point, hook)
@@ -174,16 +175,19 @@ class CacheWatcher(EntryNews, CacheListener):
             BOOK.know(code).strategy = name
 
     def _on_stance(self, stance: Any) -> None:
-        meant = versions.STANCES.get(stance.stance)
-        if meant is None:
-            return
-        self._tell(f"stance {stance.stance!r} set", meant)
+        self._tell_stance(stance.stance, f"set {place(bytecode.is_program)}")
+
+    def _tell_stance(self, stance: str, when: str) -> None:
+        meant = versions.STANCES.get(stance)
+        if meant is not None:
+            self._tell(f"stance {stance!r} {when}", meant)
 
     def _on_run_only(self) -> None:
-        self._tell("torch._dynamo.run asked for", "the entries that exist serve it, or none")
+        what = f"torch._dynamo.run asked for {place(bytecode.is_program)}"
+        self._tell(what, "the entries that exist serve it, or none")
 
     def _tell(self, what: str, meant: str) -> None:
-        text = f"{what} {place(bytecode.is_program)}. A call of a compiled function: {meant}"
+        text = f"{what}. A call of a compiled function: {meant}"
         if self._recorder is not None and text != self._told:  # torch sets a stance twice
             self._told = text  # and a loop again and again
             self._recorder.occurred(EventKind.SKIP, text, None, Subject())

@@ -68,7 +68,7 @@ class DynamoEngine(WatchesCollectives):
         self._translations = Translations(
             self._codes, self._lookups, self._executions, self._entries, self.note_lost
         )
-        self._untranslated = Untranslated()
+        self._untranslated = Untranslated(self._codes)
         self._mutations = Mutations(self._translations)
         self._phases = Phases(self._translations.innermost)
         self._guards_made = GuardsMade(self._translations.guarded)

@@ -22,8 +22,10 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.evaluator import shorten
 from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
 from stepper.engines.common.node_words import stack_of
+from stepper.engines.common.python_stack import MAX_PYTHON_FRAMES
 from stepper.engines.common.versions import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
+from stepper.engines.dynamo.bytecode import is_program
 from stepper.engines.dynamo.versions import (
     TorchDynamoException,
     UncapturedHigherOrderOpError,
@@ -131,6 +133,38 @@ def of_backward(error: BaseException, newest: MomentId, stack: tuple[PythonFrame
         compile_id=versions.compiled_now(),
         python_stack=stack,
     )
+
+
+def of_export(
+    error: BaseException, newest: MomentId, name: str, stack: tuple[PythonFrame, ...]
+) -> tuple[Failure, FrameType | None]:
+    """What is known of an export that ran the program, and the innermost of the program's frames in
+    which that ended.
+
+    Args:
+        error: what leaves it.
+        newest: the newest moment.
+        name: what was to be exported.
+        stack: the program's frames that led to the export.
+    """
+    ran: list[tuple[FrameType, int]] = []
+    for link in _links(error):
+        frames = [each for each in _frames(link) if _is_of_program(each[0])]
+        ran = max(ran, frames, key=len)
+    failure = msgspec.structs.replace(
+        failure_of(error, newest, traced=True),
+        stage=FailedStage.EXPORT,
+        name=name,
+        user_stack=tuple(_python_frame(*each) for each in ran[-MAX_PYTHON_FRAMES:]),
+        python_stack=stack,
+    )
+    return failure, ran[-1][0] if ran else None
+
+
+def _is_of_program(frame: FrameType) -> bool:
+    """Whether a frame is the program's; torch makes functions from text, too, without a module."""
+    filename = frame.f_code.co_filename
+    return is_program(filename) and (filename != "<string>" or "__name__" in frame.f_globals)
 
 
 def refuse_capture(recorder: Recorder, captured: LiveTranslation) -> bool:

@@ -365,7 +365,10 @@ class Translations:
         elif self.now is not None and self.now.translation.code.id == self._codes.known(code):
             reason = self.now.translation.record.reason or result.skip_reason
             self._end(self.now, Outcome.SKIPPED, reason=reason)
-        elif bytecode.is_program(code.co_filename):
+        # This hook, two functions of Dynamo's, then who calls the frame.
+        elif bytecode.is_program(code.co_filename) or versions.is_compiled_itself(
+            code, sys._getframe(3)
+        ):
             reason = refusal or versions.rule_of_skip(code, result.skip_reason)
             skip = (code.co_qualname, code.co_filename, code.co_firstlineno, reason)
             if skip not in self._told_skips:
@@ -450,6 +453,10 @@ class Translations:
         if frame.key is not interpreters[-1] and not self._leave_to(now, interpreters[-1]):
             return  # its beginning was lost
         self._leave(now)
+        if now.captures and len(interpreters) == 1:
+            error = sys.exc_info()[1]
+            if error is not None and versions.ends_capture(error):
+                self._fail(now, error)
 
     def _leave_to(self, now: Context, tx: Any) -> bool:
         """Make the frame of a translator the innermost; False when it was never entered.

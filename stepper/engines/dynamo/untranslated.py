@@ -2,22 +2,25 @@
 does not look as if nothing had been there.
 
 `torch.export.export` without `strict` runs the program and notes its operators; no bytecode is
-interpreted. Code that was compiled in another process comes from a file: of a function compiled
-ahead of time, or of a package of precompiled code. Each is an event that says so.
+interpreted. When it fails, its traceback says where. `torch.compile` can be told to leave a
+function as it is. Code that was compiled in another process comes from a file: of a function
+compiled ahead of time, or of a package of precompiled code. Each is an event that says so.
 """
 
 from __future__ import annotations
 
+import _thread
 import sys
 from collections.abc import Callable
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.cache_news import place
 from stepper.engines.common.placed_probes import Probes
-from stepper.engines.dynamo import bytecode, versions
+from stepper.engines.common.python_stack import program_stack
+from stepper.engines.dynamo import bytecode, failures, versions
 from stepper.model.trace import EventKind
 from stepper.uncompiled import keep_out
 
@@ -31,12 +34,22 @@ _LOADED = {
 }
 
 
+_program_stack = program_stack(bytecode.is_machinery)
+
+
 class Untranslated:
     """Tells the recorder of it."""
 
-    def __init__(self) -> None:
+    def __init__(self, codes: bytecode.CodeTable) -> None:
+        """
+        Args:
+            codes: has them stored.
+        """
+        self._codes = codes
         self._probes = Probes()
         self._told: set[str] = set()
+        self._failures: dict[int, int] = {}
+        """How many failures there were when a thread's newest export began, by the thread."""
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen."""
@@ -55,12 +68,33 @@ class Untranslated:
         """Listen no more."""
         self._probes.remove()
         self._told.clear()
+        self._failures.clear()
 
     def _on_exported(self, mod: Any, strict: bool) -> None:
+        self._failures[_thread.get_ident()] = self._recorder.failures
         if not strict:
             self._tell(type(mod).__qualname__, f"{_EXPORTED}; {place(bytecode.is_program)}")
 
     _on_drafted = _on_exported
+
+    def _on_export_noted(self) -> None:
+        # This hook, the function that notes, then who calls it.
+        failed = versions.failed_export(sys._getframe(2))
+        before = self._failures.get(_thread.get_ident())
+        if failed is None or before is None or self._recorder.failures > before:
+            return  # of what Dynamo translated, it is told already
+        export, error = failed
+        name = type(export.f_locals["mod"]).__qualname__
+        stack = _program_stack(export)
+        failure, innermost = failures.of_export(error, self._recorder.moment, name, stack)
+        if innermost is not None:
+            self._codes.plain(innermost.f_code)
+        self._recorder.failed(failure)
+
+    def _on_left_as_it_is(self, fn: Any) -> None:
+        of = fn if type(fn) is FunctionType else type(fn)
+        why = f"torch.compile leaves it as it is, since {versions.rule_of_no_compilation()}"
+        self._tell(of.__qualname__, f"{why}; {place(bytecode.is_program)}")
 
     def _on_guards_made(self, f_code: CodeType) -> None:
         # This hook, the guards' `__init__`, then who has them made.

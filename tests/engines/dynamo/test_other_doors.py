@@ -19,9 +19,13 @@ from torch._dynamo.package import CompilePackage, InMemoryDynamoStore
 from torch._dynamo.utils import get_metrics_context
 from torch._higher_order_ops import scan, while_loop
 from torch._higher_order_ops.map import map as map_over
+from torch.export import Dim
 from torch.nn.attention.flex_attention import flex_attention
 
 import stepper
+from stepper.analysis.failed_lines import failed_lines
+from stepper.analysis.failures import failures
+from stepper.model.failure import FailedStage
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
 
@@ -150,13 +154,138 @@ def test_what_dynamo_does_not_interpret_is_told_as_not_recorded(tmp_path: Path) 
     recording.close()
 
 
+class Asks(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return x if x.sum() > 0 else x + 1  # data
+
+
+class Outer(torch.nn.Module):
+    def __init__(self, inner: torch.nn.Module) -> None:
+        super().__init__()
+        self.inner = inner
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.inner(x) + 1
+
+
+class Raises(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        try:
+            raise KeyError("inner")
+        except KeyError as error:
+            raise ValueError("outer") from error  # raised
+
+
+class Smaller(torch.nn.Linear):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return super().forward(x)  # shapes
+
+
+def line(part: str) -> int:
+    """Number of a line of this file."""
+    lines = Path(__file__).read_text().splitlines()
+    (found,) = [at for at, text in enumerate(lines, 1) if text.endswith(f"  # {part}")]
+    return found
+
+
+# A draft that fails leaves a file of torch's open.
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.parametrize("export", [torch.export.export, torch.export.draft_export])
+@pytest.mark.parametrize(
+    ("module", "exception", "at"),
+    [
+        (Outer(Asks()), "GuardOnDataDependentSymNode", "data"),
+        (Raises(), "ValueError", "raised"),
+        (Smaller(4, 4), "RuntimeError", "shapes"),
+    ],
+    ids=["data", "raises", "shapes"],
+)
+def test_an_export_that_fails_where_it_runs_the_program_is_a_failure(
+    tmp_path: Path, export: Any, module: torch.nn.Module, exception: str, at: str
+) -> None:
+    path = tmp_path / "a.stepper"
+    said: list[Exception] = []
+    with stepper.record(path):
+        try:
+            export(module, (THREE,))
+        except Exception as error:
+            said.append(error)
+    recording = recorded(path)
+    if not said:
+        assert (export, at) == (torch.export.draft_export, "data")  # made in spite of that
+        assert recording.failures() == []
+        recording.close()
+        return
+    (failed,) = failures(recording)
+    assert (failed.name, failed.failure.exception) == (type(module).__qualname__, exception)
+    assert type(said[0]).__name__ == exception
+    assert failed.failure.message.startswith(str(said[0]).partition("\n")[0])
+    assert failed.place is not None
+    assert (failed.place.filename, failed.place.line) == (__file__, line(at))
+    assert failed.text.endswith(f"  # {at}")
+    callers = [frame.function for frame in failed.callers]
+    assert ("Outer.forward" in callers) is isinstance(module, Outer)
+    recording.close()
+
+
+def test_an_export_that_fails_before_it_runs_the_program(tmp_path: Path) -> None:
+    path = tmp_path / "a.stepper"
+    with stepper.record(path), pytest.raises(TypeError):
+        torch.export.export(Sine(), (THREE, THREE))
+    recording = recorded(path)
+    (failed,) = failures(recording)
+    assert failed.place is None
+    assert "no line of the program was running" in "\n".join(
+        line.text for line in failed_lines(recording)
+    )
+    recording.close()
+
+
+def test_a_draft_that_is_made_with_other_sizes_has_not_failed(tmp_path: Path) -> None:
+    sizes = {"x": {0: Dim("one")}, "y": {0: Dim("another")}}
+
+    class Sum(torch.nn.Module):
+        def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+            return x + y
+
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        torch.export.draft_export(Sum(), (THREE, THREE), dynamic_shapes=sizes)
+    recording = recorded(path)
+    assert recording.failures() == []
+    recording.close()
+
+
+@pytest.mark.parametrize("door", ["strict", "capture"])
+def test_a_capture_whose_operator_fails_is_blamed_on_its_instruction(
+    tmp_path: Path, door: str
+) -> None:
+    def strict() -> None:
+        torch.export.export(Smaller(4, 4), (THREE,), strict=True)
+
+    def capture() -> None:
+        with get_metrics_context():
+            convert_frame.fullgraph_capture(Smaller(4, 4), (THREE,))
+
+    path = tmp_path / "a.stepper"
+    with stepper.record(path), pytest.raises(torch._dynamo.exc.TorchRuntimeError):
+        (strict if door == "strict" else capture)()
+    recording = recorded(path)
+    (failed,) = failures(recording)
+    assert failed.failure.stage is FailedStage.TRACING
+    assert failed.place is not None
+    assert (failed.place.filename, failed.place.line) == (__file__, line("shapes"))
+    recording.close()
+
+
 def test_a_capture_that_an_exception_leaves_has_failed(tmp_path: Path) -> None:
     path = tmp_path / "a.stepper"
     with stepper.record(path), pytest.raises(RuntimeError):
         convert_frame.fullgraph_capture(double, (THREE,))  # outside of a MetricsContext
     recording = recorded(path)
     (left,) = recording.translations()
-    assert (left.outcome, left.reason) == (Outcome.FAILED, "an exception left it")
+    assert left.outcome is Outcome.FAILED
+    assert left.reason.startswith("RuntimeError: Cannot increment ir_count outside of")
     recording.close()
 
 
@@ -184,6 +313,76 @@ def test_a_frame_that_is_skipped_is_told_once_with_the_rule(tmp_path: Path) -> N
     assert of_rules.startswith(f"listed ({file}:1): ")
     assert "numpy" in of_rules.split("): ", 1)[1]
     assert of_mark.startswith("left_alone (")
+    recording.close()
+
+
+class NeverLookedAt:
+    """Each calls what `torch.compile` made, of which Dynamo looks at nothing."""
+
+    def Linear_forward(self, patch: pytest.MonkeyPatch) -> str:
+        module = torch.nn.Linear(3, 3)
+        module.compile(backend="eager")
+        module(THREE)
+        return "frame is in the Dynamo skipfiles list: "
+
+    def Sequential_forward(self, patch: pytest.MonkeyPatch) -> str:
+        module = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU())
+        module.compile(backend="eager")
+        for _ in range(2):
+            module(THREE)
+        return "frame is in the Dynamo skipfiles list: "
+
+    def double(self, patch: pytest.MonkeyPatch) -> str:
+        torch.compile(double, backend="eager", disable=True)(THREE)
+        return "torch.compile leaves it as it is, since it was asked for disable=True; at "
+
+    def Sine(self, patch: pytest.MonkeyPatch) -> str:
+        patch.setenv("TORCHDYNAMO_DISABLE", "1")
+        torch.compile(Sine(), backend="eager")(THREE)
+        return "torch.compile leaves it as it is, since TORCHDYNAMO_DISABLE is 1; at "
+
+    def plus(self, patch: pytest.MonkeyPatch) -> str:
+        with torch._dynamo.config.patch(disable=True):
+            torch.compile(plus, backend="eager")(THREE)
+        return "Dynamo tracing is disabled"
+
+
+@pytest.mark.skipif(torch.__version__.startswith("2.11."), reason="this torch does not say why")
+@pytest.mark.parametrize("name", [name for name in vars(NeverLookedAt) if name[0] != "_"])
+def test_a_compiled_call_of_which_nothing_is_looked_at_is_told_once_with_the_rule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        why = getattr(NeverLookedAt(), name)(monkeypatch)
+    recording = recorded(path)
+    (said,) = skips(recording)
+    assert said.startswith((f"{name.replace('_', '.')} (", f"{name}: "))
+    assert why in said
+    recording.close()
+
+
+def test_what_calls_a_compiled_module_is_no_skipped_frame(tmp_path: Path) -> None:
+    wrapped = torch.fx.symbolic_trace(Sine())
+    path = tmp_path / "a.stepper"
+    with stepper.record(path):
+        for module in (Sine(), wrapped):
+            torch.compile(module, backend="eager")(THREE)
+            module.compile(backend="eager")
+            module(THREE)
+    recording = recorded(path)
+    assert {each.outcome for each in recording.translations()} == {Outcome.COMPILED}
+    assert skips(recording) == []
+    recording.close()
+
+
+def test_a_stance_that_was_there_before_the_session_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "a.stepper"
+    with torch.compiler.set_stance("force_eager"), stepper.record(path):
+        torch.compile(double, backend="eager")(THREE)
+    recording = recorded(path)
+    (said,) = skips(recording)
+    assert said.startswith("stance 'force_eager' set before this session. A call of a compiled")
     recording.close()
 
 

@@ -23,7 +23,15 @@ import torch._dynamo.utils
 import torch.export
 import torch.fx.experimental._config
 from torch._dynamo import convert_frame, output_graph, symbolic_convert, trace_rules
-from torch._dynamo.exc import TorchDynamoException, UncapturedHigherOrderOpError, Unsupported
+from torch._dynamo.exc import (
+    RestartAnalysis,
+    SkipFrame,
+    TorchDynamoException,
+    UncapturedHigherOrderOpError,
+    Unsupported,
+    UserError,
+    UserErrorType,
+)
 from torch._dynamo.variables import ConstantVariable, builder
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.functions import UserFunctionVariable
@@ -71,6 +79,13 @@ def captured_now() -> str:
 def compiled_now() -> str:
     """The id of what is compiled now in this thread; empty: nothing is."""
     return str(torch._guards.CompileContext.current_compile_id() or "")
+
+
+def ends_capture(error: BaseException) -> bool:
+    """Whether an exception that leaves the outermost interpreter of a capture ends that without
+    another word: it does not begin anew, and the exception's message is not completed."""
+    deal = (RestartAnalysis, SkipFrame, Unsupported, UncapturedHigherOrderOpError, UserError)
+    return isinstance(error, Exception) and not issubclass(type(error), deal)
 
 
 INTERPRETERS = "_current_tx"
@@ -130,6 +145,27 @@ def refused_callback(asking: FrameType | None) -> Any:
 def is_export(code: CodeType) -> bool:
     """Whether a code object is that of `torch.export.export` or `draft_export`."""
     return code.co_name in ("export", "draft_export") and code.co_filename == torch.export.__file__
+
+
+def failed_export(telling: FrameType | None) -> tuple[FrameType, BaseException] | None:
+    """The frame of `torch.export.export` or `draft_export` and the exception which is about to
+    leave it, in the frame that notes how an export went. None: it went well, this was a part of an
+    export, or the export tries once more, with other sizes."""
+    calling = None if telling is None else telling.f_back
+    error = None if telling is None else telling.f_locals.get("e")
+    if calling is None or not isinstance(error, Exception):
+        return None
+    if is_export(calling.f_code):
+        return calling, error
+    if calling.f_code.co_name != "draft_export" or calling.f_code.co_filename != _DRAFTS:
+        return None
+    kind = UserErrorType.CONSTRAINT_VIOLATION
+    tries_again = isinstance(error, UserError) and error.error_type is kind
+    over = calling.f_locals["new_shapes"] is not None or not tries_again
+    return (calling.f_back, error) if over and calling.f_back is not None else None
+
+
+_DRAFTS = os.path.join(os.path.dirname(torch.export.__file__), "_draft_export.py")
 
 
 AHEAD_OF_TIME = "aot_compile.py"
@@ -224,6 +260,31 @@ def refused_code(asking: FrameType | None) -> tuple[CodeType, bool] | None:
     return None
 
 
+def is_compiled_itself(code: CodeType, calling: FrameType | None) -> bool:
+    """Whether a frame is that of what `torch.compile` was given, and not one that this calls; of a
+    module, its `forward`.
+
+    Args:
+        code: the frame's.
+        calling: the frame that calls it.
+    """
+    if code.co_filename in _ON_THE_WAY:
+        return False  # Dynamo looks at what it leads to
+    while calling is not None and calling.f_code.co_filename in _ON_THE_WAY:
+        if calling.f_code.co_name == "compile_wrapper":
+            return True
+        calling = calling.f_back
+    return False
+
+
+_ON_THE_WAY = {
+    torch._dynamo.eval_frame.__file__,
+    torch.nn.modules.module.__file__,
+    torch.fx.graph_module.__file__,
+}
+"""Files of what stands between a compiled call and the function that is compiled."""
+
+
 def rule_of_skip(code: CodeType, reason: str) -> str:
     """Why Dynamo does not look at a frame, with the rule by which its file is skipped."""
     if "skipfiles" not in reason:
@@ -235,6 +296,13 @@ def surely_compiled(f_locals: dict[str, Any]) -> bool:
     """Whether Dynamo compiles a frame, as far as that can be told from the types of its locals: it
     does when there is a tensor among them."""
     return any(issubclass(type(value), torch.Tensor) for value in f_locals.values())
+
+
+def rule_of_no_compilation() -> str:
+    """Why `torch.compile` makes nothing of a function but the function itself."""
+    if os.environ.get("TORCHDYNAMO_DISABLE") == "1":
+        return "TORCHDYNAMO_DISABLE is 1"
+    return "it was asked for disable=True"
 
 
 # What `torch.compiler.set_stance` can set → what becomes of a call of a compiled function.
@@ -428,6 +496,7 @@ _DOORS = (
     ("torch._dynamo.convert_frame", ("_compile", "_fullgraph_capture_frame")),
     ("torch._dynamo.eval_frame", ("fail_callback",)),
     ("torch._functorch._aot_autograd.runtime_wrappers", ("get_or_compile",)),
+    ("torch.export._trace", ("_export",)),
     # Before torch 2.13 the backward is compiled by the function that runs it, too.
     ("torch._dynamo.backends.common", ("_wrapped_bw_compiler",)),
 )

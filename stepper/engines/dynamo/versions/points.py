@@ -179,6 +179,9 @@ _UNTRANSLATED_POINTS = {
     "exported": ProbePoint("torch.export", "export", ("mod", "strict")),
     "drafted": ProbePoint("torch.export", "draft_export", ("mod", "strict")),
     "guards_made": ProbePoint("torch._dynamo.guards", "CheckFunctionManager.__init__", ("f_code",)),
+    # At the end of an export, and of a part of it.
+    "export_noted": ProbePoint("torch._utils_internal", "log_export_usage", ()),
+    "left_as_it_is": ProbePoint("torch._dynamo.eval_frame", "_NullDecorator.__call__", ("fn",)),
 }
 
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
@@ -337,4 +340,5 @@ def doors() -> dict[ProbePoint, bool]:
     their own sake."""
     found = [_POINTS["phase_began"], _POINTS["instant_noted"], _LOOKUP_POINTS["made_ahead"]]
     found += [_CACHE_POINTS["stance"], _CACHE_POINTS["run_only"], _POINTS["artifact_noted"]]
+    found.append(_UNTRANSLATED_POINTS["left_as_it_is"])
     return dict.fromkeys(_DOORS, False) | dict.fromkeys(found, True)
