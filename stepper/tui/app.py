@@ -95,7 +95,7 @@ class StepperApp(Moving):
         elif recording is not None and recording.aside:
             self.say(recording.aside, "warning")
         self.renew()
-        self.desk.reveal("source")
+        self.desk.use(self.desk.preset)
         if (processes := self.program.processes) is not None:
             self._unsubscribe = processes.subscribe(self._arrived)
         else:

@@ -203,7 +203,13 @@ class Desk(OwnLayout, Container):
         return self._shown_of(placed.group)
 
     def _shown_of(self, group: Group) -> str:
-        return max(group.panes, key=lambda name: self._revealed.get(name, 0))
+        """The pane of a group that was asked for last; before any was, the first that has something
+        to show at this moment."""
+        latest = max(group.panes, key=lambda name: self._revealed.get(name, 0))
+        if latest in self._revealed or (snapshot := self._snapshot) is None:
+            return latest
+        worth = (name for name in group.panes if self.panes[name].has_something(snapshot))
+        return next(worth, latest)
 
     def draw_bars(self) -> None:
         """Draw the tabs: titles change with the moment."""
@@ -229,8 +235,24 @@ class Desk(OwnLayout, Container):
         self._snapshot = snapshot
         for pane in self.panes.values():
             pane.receive(snapshot)
+        self._follow()
         self._fit()
         self.draw_bars()
+
+    def _follow(self) -> None:
+        """Show other panes where those that are shown have nothing to show any more; the keyboard
+        goes along."""
+        hidden = [
+            placed for placed in self._placed if not self.panes[self._shown(placed)].visible_on_desk
+        ]
+        if not hidden:
+            return
+        before = self.focused_pane()
+        self.arrange_panes()
+        if before is not None and not before.visible_on_desk:
+            group = next((each.group for each in hidden if before.NAME in each.group.panes), None)
+            if group is not None:
+                self.panes[self._shown_of(group)].focus_inside()
 
     def reveal(self, name: str, *, focus: bool = True) -> None:
         """Bring a pane to light, and give it the keyboard."""
@@ -253,7 +275,9 @@ class Desk(OwnLayout, Container):
         self._fit()
         pane = self.focused_pane()
         if pane is None or not pane.visible_on_desk:
-            self.panes[preset.above[0]].focus_inside()
+            first = Group("first", preset.above)
+            group = next((g for g, *_ in self._placed if preset.above[0] in g.panes), first)
+            self.panes[self._shown_of(group)].focus_inside()
 
     def _group_of(self, name: str) -> str:
         found = (placed.group for placed in self._placed if name in placed.group.panes)

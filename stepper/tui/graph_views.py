@@ -6,11 +6,18 @@ import re
 from collections.abc import Callable, Container, Sequence
 from typing import NamedTuple, Protocol
 
-from stepper.client.drawing import INPUT_OPS, Drawing
+from stepper.client.drawing import Drawing
 from stepper.client.folded_graph import FoldedGraph
 from stepper.client.folding import Fold, FoldKey, folded, row_of
 from stepper.client.names import brief_node, brief_source, brief_target, clip_middle
-from stepper.client.text import node_code, node_line, node_meta, one_line, short_name
+from stepper.client.text import (
+    node_code,
+    node_line,
+    node_meta,
+    one_line,
+    short_name,
+    split_arguments,
+)
 from stepper.model.trace import Node
 from stepper.tui.briefly import brief_row
 from stepper.tui.highlight import python_spans
@@ -19,7 +26,7 @@ from stepper.tui.palette import LANES, Row, Span
 from stepper.tui.places import Places
 
 _MOST, _LEAST = 24, 10
-"""Most and fewest columns for a node's name in the table, and for its target."""
+"""Most and fewest columns for a node's name in the table, and for what it calls."""
 
 _NAMES = re.compile(r"\w{11,}")
 
@@ -55,7 +62,7 @@ def _sign(new: bool) -> Span:
 
 
 class TableView:
-    """A row for each node: name, op, target, value, arguments, and what made it."""
+    """A row for each node: name, value, what it is computed from, and what made it."""
 
     def __init__(self, nodes: Sequence[Node], is_new: IsNew, places: Places, width: int) -> None:
         self._nodes = nodes
@@ -64,13 +71,11 @@ class TableView:
         # What a node reads is worth as much as its name.
         self._most = max(_LEAST, min(_MOST, width // 4))
         self._name = max((len(brief_node(node.name, self._most)) for node in nodes), default=4)
-        self._target = max((len(self._target_of(node)) for node in nodes), default=6)
         self._meta = min(16, max((len(node_meta(node)) for node in nodes), default=5))
 
     @property
     def headings(self) -> tuple[Span, ...]:
-        name, meta, target = self._name, self._meta, self._target
-        text = f"  {'name':<{name}} {'value':<{meta}} {'target':<{target}} arguments · made by"
+        text = f"  {'name':<{self._name}} {'value':<{self._meta}} computed · made by"
         return ((text, "dim"),)
 
     def __len__(self) -> int:
@@ -79,17 +84,12 @@ class TableView:
     def row(self, index: int) -> Row:
         node = self._nodes[index]
         new = self._is_new(node)
-        name, target = brief_node(node.name, self._most), self._target_of(node)
-        if node.source:
-            source = brief_source(node.source)
-        else:
-            source = _NAMES.sub(lambda match: brief_node(match[0], self._most), one_line(node.args))
+        name = brief_node(node.name, self._most)
         spans: tuple[Span, ...] = (
             _sign(new),
             (f"{name:<{self._name}} ", "node new" if new else "node"),
             (f"{node_meta(node):<{self._meta}} ", "tensor"),
-            (f"{target:<{self._target}} ", "function" if node.op not in INPUT_OPS else "keyword"),
-            (source, "source" if node.source else ""),
+            *self._computed(node),
             (f"  {self._places.instruction(node.moment, node.attempt)}", "dim"),
             (f"  {self._places.line(node.moment, node.attempt)}", "dim"),
         )
@@ -97,10 +97,25 @@ class TableView:
             spans = (*spans, (f"  in {node.graph}", "dim"))
         return Row(spans, full=node_line(node))
 
+    def _computed(self, node: Node) -> tuple[Span, ...]:
+        """The node as it would be written: `operator.add(x, 1)`, `x.sin()`; an input's source."""
+        if node.source:
+            return ((brief_source(node.source), "source"),)
+        args = _NAMES.sub(lambda match: brief_node(match[0], self._most), one_line(node.args))
+        match node.op:
+            case "placeholder":
+                return (("input", "keyword"),)
+            case "output":
+                return (("return ", "keyword"), (args, ""))
+            case "get_attr":
+                return (("self.", ""), (self._target_of(node), "function"))
+            case "call_method":
+                head, rest = split_arguments(args)
+                return ((f"{head}.", ""), (self._target_of(node), "function"), (f"({rest})", ""))
+            case _:
+                return ((self._target_of(node), "function"), (f"({args})", ""))
+
     def _target_of(self, node: Node) -> str:
-        # An input's target is its name once more.
-        if node.op == "placeholder":
-            return node.op
         whole = brief_target(node.target)
         # What is called is the end of it.
         return clip_middle(

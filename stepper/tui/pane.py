@@ -12,7 +12,7 @@ from textual.message import Message
 
 from stepper.client.events import SessionEvent
 from stepper.model.breakpoint import Breakpoint
-from stepper.model.trace import MomentId
+from stepper.model.trace import MomentId, Phase
 from stepper.model.value import ValueId
 from stepper.tui.lines import Lines
 from stepper.tui.questions import Question
@@ -38,11 +38,18 @@ class Pane(QuietWidget, Vertical):
     Pane { width: 1fr; height: 1fr; }
     """
 
+    PHASES: ClassVar[frozenset[Phase]] = frozenset(Phase)
+    """The phases of a call of which it has something to show."""
+
     def __init__(self) -> None:
         super().__init__(id=f"pane-{self.NAME}")
         self.snapshot: Snapshot | None = None
         self.visible_on_desk = False
         self._drawn: Hashable = _NEVER
+
+    def has_something(self, snapshot: Snapshot) -> bool:
+        """Whether it is worth its place at a moment, where nobody has asked for it."""
+        return snapshot.phase in self.PHASES
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         """What the drawing depends on: a pane is not drawn again while this stays equal."""

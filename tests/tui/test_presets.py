@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 
 from stepper.client.session import open_recording
+from stepper.model.trace import Outcome, Phase
 from stepper.tui.app import StepperApp
 from stepper.tui.presets import PRESETS, Preset
+from tests.tape import Tape
 from tests.tui.screen import plain, until
 from tests.tui.test_app import NARROW, SIZES, WIDE, opened, status
 
@@ -24,8 +26,12 @@ async def test_each_preset_shows_what_it_is_for(
         await pilot.press("vertical_line", *["down"] * down, "enter")
         await pilot.pause()
         visible = {name for name, pane in app.desk.panes.items() if pane.visible_on_desk}
-        first = {preset.above[0], preset.below[0]}
-        assert visible >= first
+        assert app.snapshot is not None
+        for group in (preset.above, preset.below):
+            panes = (app.desk.panes[name] for name in group)
+            # The first that has something to show: a recording has no cache.
+            worth = next(pane for pane in panes if pane.has_something(app.snapshot))
+            assert worth.NAME in visible
         assert status(app).strip().startswith(f"{preset.name}: ")
         assert app.desk.focused_pane() in [app.desk.panes[name] for name in visible]
 
@@ -92,3 +98,38 @@ async def test_help_and_leaving_have_room_at_each_width(sample_path: Path, size:
             app.desk.reveal(name)
             await pilot.pause()
             assert status(app).rstrip().endswith("? help q quit"), name
+
+
+async def test_what_has_nothing_to_show_leaves_its_place_to_what_has(tmp_path: Path) -> None:
+    """In a lookup nothing is installed and there is no graph: its checks are shown."""
+    tape = Tape(str(tmp_path / "run.stepper"))
+    for phase, outcome in ((Phase.LOOKUP, Outcome.MISS), (Phase.TRANSLATE, Outcome.COMPILED)):
+        tape.begin(dummy, "0/0" if phase is Phase.TRANSLATE else "", phase=phase)
+        tape.start_attempt()
+        tape.step(0)
+        tape.end_attempt()
+        tape.end(outcome=outcome)
+    tape.close()
+    session = open_recording(str(tmp_path / "run.stepper"))
+    app = StepperApp(session, at=1)
+    async with app.run_test(size=NARROW) as pilot:
+
+        def shown() -> set[str]:
+            return {name for name, pane in app.desk.panes.items() if pane.visible_on_desk}
+
+        app.action_preset("recompile")
+        await pilot.pause()
+        assert {"bytecode", "frames"} <= shown()
+        assert app.desk.focused_pane() is app.desk.panes["bytecode"]
+        await pilot.press("s")
+        await pilot.pause()
+        assert {"source", "guards"} <= shown()
+        assert app.desk.focused_pane() is app.desk.panes["source"], "the keyboard goes along"
+        await pilot.press("1", "S")  # who asks for a pane has it
+        await pilot.pause()
+        assert "source" in shown()
+    session.close()
+
+
+def dummy() -> None:
+    """What is called."""

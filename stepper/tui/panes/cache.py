@@ -119,6 +119,9 @@ class CachePane(AskingPane):
         )
         return f"cache {count}" if self._tree.codes else "cache"
 
+    def has_something(self, snapshot: Snapshot) -> bool:
+        return self.live or bool(self._tree.codes)
+
     def show(self, snapshot: Snapshot) -> None:
         if snapshot.recording is not None:
             self._tree.cwd = snapshot.recording.facts.cwd

@@ -10,7 +10,7 @@ from textual import events
 
 from stepper.client.text import short_path
 from stepper.model.program import Code
-from stepper.model.trace import Block, Event, GraphBreak, SideEffect
+from stepper.model.trace import Block, Event, GraphBreak, Phase, SideEffect
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span, row
 from stepper.tui.panes.bytecode import place
@@ -18,7 +18,7 @@ from stepper.tui.snapshot import Change, Snapshot
 from stepper.tui.tree_lines import Branch
 from stepper.tui.tree_pane import TreePane
 
-_FOLD = 40
+_FOLD = 24
 """Fewest columns at which Dynamo's long sentences are folded."""
 
 
@@ -27,6 +27,7 @@ class EffectsPane(TreePane):
 
     NAME = "effects"
     HELP = "What this step caused, side effects, open blocks, speculation."
+    PHASES = frozenset({Phase.TRANSLATE})
 
     def __init__(self) -> None:
         super().__init__()

@@ -120,7 +120,7 @@ class EventsPane(ListingPane):
         new = self.snapshot.is_new(event.moment)
         spans: tuple[Span, ...] = (
             ("+ ", "new") if new else ("│ " if past else "  ", "dim"),
-            (f"{event.moment:>7} ", "number"),
+            (f"{event.moment:>{len(str(self.snapshot.newest))}} ", "number"),
             (f"{event.kind:<12} ", _ROLES.get(event.kind, "")),
             (event_text(self._recording, event), "" if past else "dim"),
         )

@@ -43,7 +43,7 @@ _SIGNS = {
 
 _COUNTS = "attempts instr guards nodes breaks"
 _LEAST_REASON = 24
-"""Columns for why a frame was compiled again, or was not, where there is less room."""
+"""Columns for why a frame was compiled again, or was not, where there is hardly any room."""
 
 
 class FramesPane(ListingPane):
@@ -90,13 +90,14 @@ class FramesPane(ListingPane):
         names = (len(self._shown_name(t)) for t in self._translations)
         self._name_width = min(28, max(names, default=4))
         phases = f"{'phase':<10}" if self._phases else ""
-        heads = f"  {phases}{'id':<6} {'name':<{self._name_width}} {'outcome':<10}   time  "
-        # Why comes before the counts, and leaves them what room there is.
-        left = self.size.width - len(heads) - len(_COUNTS)
+        heads = f"  {'id':<6} {'name':<{self._name_width}} {'outcome':<10}  "
+        counts = f"   time  {phases}{_COUNTS}"
+        # Why comes first, and leaves the time its room: counts are for who scrolls to them.
+        left = self.size.width - len(heads) - len("    time  ")
         reasons = (len(one_line(_reason(t))) for t in self._translations)
         self._reason_width = min(max(_LEAST_REASON, left), max(reasons, default=0))
         why = f"{'why':<{self._reason_width}}  " if self._reason_width else ""
-        self.headings((f"{heads}{why}{_COUNTS}", "dim"))
+        self.headings((f"{heads}{why}{counts}", "dim"))
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
 
@@ -111,12 +112,12 @@ class FramesPane(ListingPane):
         why = f"{clip(reason, self._reason_width):<{self._reason_width}}  "
         spans: tuple[Span, ...] = (
             ("▶ " if here else "  ", "here"),
-            (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             (f"{t.compile_id or '–':<6} ", "constant"),
             (f"{clip(self._shown_name(t), self._name_width):<{self._name_width}} ", "function"),
-            (f"{_SIGNS[t.outcome]} {t.outcome:<8}", _OUTCOME_ROLES[t.outcome]),
-            (f"{seconds}  ", ""),
+            (f"{_SIGNS[t.outcome]} {t.outcome:<8}  ", _OUTCOME_ROLES[t.outcome]),
             (why if self._reason_width else "", "warning"),
+            (f"{seconds}  ", ""),
+            (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             *_counts(t),
             (f"  {short_path(t.filename, self._cwd)}:{t.line}", "dim"),
         )

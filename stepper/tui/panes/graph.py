@@ -21,6 +21,7 @@ class GraphPane(ListingPane):
 
     NAME = "graph"
     HELP = "The FX graph so far as a table, as Python code or as a drawing; new nodes are marked."
+    PHASES = frozenset({Phase.TRANSLATE})
     VIEWS: ClassVar[tuple[str, ...]] = ("table", "code", "drawing")
     EMPTY = "the graph is empty"
 

@@ -26,7 +26,8 @@ class GuardsPane(ListingPane):
     """Guards with check and cause; `+` marks those of the last step. Enter goes to the cause."""
 
     NAME = "guards"
-    HELP = "The guards so far: kind, source, check, and the instruction and line that caused each."
+    HELP = "The guards so far: source, kind, check, and the instruction and line that caused each."
+    PHASES = frozenset({Phase.TRANSLATE})
     FILTER: ClassVar[str] = "part of a kind, a source, a check or a line"
     EMPTY = "no guards yet"
 
@@ -63,7 +64,7 @@ class GuardsPane(ListingPane):
         sources = (len(self._brief(guard)) for guard in self._guards[-_MEASURED:])
         self._source = min(self._widest, max(sources, default=6))
         self.headings(
-            (f"  {'kind':<{self._kind}} {'source':<{self._source}} check · caused by", "dim")
+            (f"  {'source':<{self._source}} {'kind':<{self._kind}} check · caused by", "dim")
         )
         empty = f"none of {len(guards)} guards holds {self.filter!r}" if wanted else self.EMPTY
         if snapshot.phase is Phase.LOOKUP:
@@ -105,11 +106,11 @@ class GuardsPane(ListingPane):
         place = place_text(guard.user_line) or self._places.line(guard.moment, guard.attempt)
         spans: tuple[Span, ...] = (
             ("+ ", "new") if new else ("  ", ""),
+            (f"{self._brief(guard):<{self._source}} ", "source"),
             (
                 f"{clip_middle(guard.kind, self._kind):<{self._kind}} ",
                 "type new" if new else "type",
             ),
-            (f"{self._brief(guard):<{self._source}} ", "source"),
             (one_line(" and ".join(guard.code)), ""),
             (f"  {made}", "dim"),
             (f"  {one_line(place)}", "dim"),

@@ -52,6 +52,7 @@ class SourcePane(Pane):
 
     NAME = "source"
     HELP = "The function's source: current line, executed lines, breakpoints, heat by time."
+    PHASES = frozenset({Phase.TRANSLATE, Phase.EXECUTE})
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("v,V", "times", "Times")]
 

@@ -11,6 +11,7 @@ from stepper.analysis.symbol_lines import no_symbol, range_text, stands_for, ste
 from stepper.client.text import plural, python_frame_line
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep
+from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
 from stepper.tui.snapshot import Change, Snapshot
@@ -25,6 +26,7 @@ class SymbolsPane(TreePane):
 
     NAME = "symbols"
     HELP = "The symbols of sizes: state, range, what they are; opened: the steps that made them so."
+    PHASES = frozenset({Phase.TRANSLATE})
 
     def show(self, snapshot: Snapshot) -> None:
         recording = snapshot.recording if snapshot.state else None

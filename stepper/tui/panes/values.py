@@ -63,6 +63,7 @@ class StackPane(_ValuesPane):
 
     NAME = "stack"
     HELP = "The symbolic stack, top first; what the last step popped or changed is marked."
+    PHASES = frozenset({Phase.TRANSLATE, Phase.EXECUTE})
     EMPTY = "the symbolic stack is empty"
 
     def title(self, snapshot: Snapshot) -> str:
