@@ -42,7 +42,7 @@ _SIGNS = {
 
 
 _COUNTS = "attempts instr guards nodes breaks"
-_LEAST_REASON = 24
+_LEAST_REASON = 14
 """Columns for why a frame was compiled again, or was not, where there is hardly any room."""
 
 
