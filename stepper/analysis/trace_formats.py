@@ -54,8 +54,9 @@ def _events_of(process: Traced) -> Iterator[dict[str, Any]]:
     yield _name_of(pid, 0, "process_name", process.name)
     tracks = [(thread, roots) for thread, roots in spans(recording).items()]
     for number, (thread, roots) in enumerate(tracks):
+        edges = list(_edges(walk(roots)))
         for at, kind in enumerate(SpanKind):
-            found = [(depth, span) for depth, span in walk(roots) if span.kind is kind]
+            found = [(begins, span) for begins, span in edges if span.kind is kind]
             if found:
                 track = number * len(SpanKind) + at + 1
                 yield _name_of(pid, track, "thread_name", f"{thread or 'main thread'}: {kind}s")
@@ -68,9 +69,9 @@ def _name_of(pid: int, tid: int, what: str, name: str) -> dict[str, Any]:
 
 
 def _begun_and_ended(
-    recording: Recording, found: list[tuple[int, Span]], track: dict[str, int]
+    recording: Recording, edges: Iterable[tuple[bool, Span]], track: dict[str, int]
 ) -> Iterator[dict[str, Any]]:
-    for begins, span in _edges(found):
+    for begins, span in edges:
         event: dict[str, Any] = {"ph": "B" if begins else "E", "name": _label(recording, span)}
         event |= {"ts": (span.began if begins else span.ended) / 1000} | track
         if begins:
@@ -81,10 +82,11 @@ def _begun_and_ended(
         yield event
 
 
-def _edges(found: Iterable[tuple[int, Span]]) -> Iterator[tuple[bool, Span]]:
-    """Each of some spans, outer ones first, as it begins and as it ends."""
+def _edges(whole: Iterable[tuple[int, Span]]) -> Iterator[tuple[bool, Span]]:
+    """Each span of whole trees as it begins and as it ends, outer ones first. (Of some of them it
+    could not be told which lie within each other: a deeper one need not.)"""
     around: list[tuple[int, Span]] = []
-    for depth, span in found:
+    for depth, span in whole:
         while around and around[-1][0] >= depth:
             yield False, around.pop()[1]
         yield True, span

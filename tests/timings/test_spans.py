@@ -10,11 +10,13 @@ from typing import Literal
 import msgspec
 import pytest
 
+from stepper.analysis import trace_formats
 from stepper.analysis.compile_times import TRACING, unnumbered
 from stepper.analysis.flame import Flame, flames
 from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.slow_tree import calls
-from stepper.analysis.spans import SpanKind, spans, walk
+from stepper.analysis.spans import Span, SpanKind, spans, walk
+from stepper.analysis.trace_formats import Traced
 from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.timings import programs
@@ -105,11 +107,19 @@ class Trace(msgspec.Struct, forbid_unknown_fields=True):
 
 
 def test_perfettos_events_begin_and_end_in_order_on_each_track(ran: Ran, tmp_path: Path) -> None:
-    trace = msgspec.json.decode(exported(ran.file, "perfetto", tmp_path), type=Trace)
+    trace = in_order(exported(ran.file, "perfetto", tmp_path))
     named = {each.tid: each.args["name"] for each in trace.traceEvents if each.ph == "M"}
     assert {"main thread: phases", "main thread: frames", "main thread: lines", "events"} <= set(
         named.values()
     )
+    marks = [each for each in trace.traceEvents if each.ph == "i"]
+    assert all(named[each.tid] == "events" for each in marks)
+    assert any(mark.name.startswith("graph-break: ") for mark in marks)
+
+
+def in_order(written: bytes) -> Trace:
+    """A trace, in which each track goes forwards, and what begins last ends first."""
+    trace = msgspec.json.decode(written, type=Trace)
     around: dict[int, list[str]] = {}
     at: dict[int, float] = {}
     for each in trace.traceEvents:
@@ -117,7 +127,6 @@ def test_perfettos_events_begin_and_end_in_order_on_each_track(ran: Ran, tmp_pat
             continue
         assert each.ts is not None
         if each.ph == "i":
-            assert named[each.tid] == "events"
             continue
         assert each.ts >= at.get(each.tid, 0)
         at[each.tid] = each.ts
@@ -127,8 +136,32 @@ def test_perfettos_events_begin_and_end_in_order_on_each_track(ran: Ran, tmp_pat
         else:
             assert stack.pop() == each.name
     assert not any(around.values())
-    marks = [each.name for each in trace.traceEvents if each.ph == "i"]
-    assert any(mark.startswith("graph-break: ") for mark in marks)
+    return trace
+
+
+def test_a_phase_deeper_in_another_line_begins_after_one_has_ended(
+    ran: Ran, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As garbage does, which is collected anywhere: here first in a line, then in a call."""
+    phase, frame, line = SpanKind
+    rows = [
+        (0, phase, 0, 90), (1, frame, 0, 90), (2, line, 0, 30), (3, phase, 10, 20),
+        (2, line, 30, 90), (3, frame, 40, 90), (4, line, 40, 90), (5, phase, 50, 60),
+    ]  # fmt: skip
+    around: list[Span] = []
+    for depth, kind, began, ended in rows:
+        del around[depth:]
+        span = Span(kind, f"{kind} {began}", began, ended, 1, ("f.py", began))
+        if around:
+            around[-1].children.append(span)
+        around.append(span)
+    monkeypatch.setattr(trace_formats, "spans", lambda _: {"": around[:1]})
+    trace = in_order("".join(trace_formats.perfetto([Traced(1, "it", ran.recording)])).encode())
+    named = next(
+        each.tid for each in trace.traceEvents if each.args.get("name") == "main thread: phases"
+    )
+    phases = [(each.ph, each.ts) for each in trace.traceEvents if each.tid == named and each.ts]
+    assert phases == [("B", 0.01), ("E", 0.02), ("B", 0.05), ("E", 0.06), ("E", 0.09)]
 
 
 def test_a_session_folder_is_one_trace_with_several_processes(ran: Ran, tmp_path: Path) -> None:

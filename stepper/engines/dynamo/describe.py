@@ -187,7 +187,8 @@ class DynamoDescriber(Describer):
 
     def flavour(self, kind: type) -> Flavour:
         """How trackers of a class are to be treated."""
-        if kind is ConstantVariable:
+        # torch 2.11 leaves None itself on the stack, no tracker, where it puts off a log.
+        if kind is ConstantVariable or kind is types.NoneType:
             return CONSTANT
         if kind is NullVariable:
             return NOTHING

@@ -216,3 +216,23 @@ def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     )
     out = capfd.readouterr()
     assert (out.out, out.err) == ("", "")
+
+
+def _logged(x: torch.Tensor) -> torch.Tensor:
+    y = x + 1
+    print("put off to the end of the graph")
+    return y * 2
+
+
+def test_what_is_on_the_stack_need_be_no_tracker(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """torch 2.11 has None itself there after a call that it puts off."""
+    compiled = torch.compile(_logged, backend="eager")
+    with torch._dynamo.config.patch(reorderable_logging_functions={print}):
+        recording = record(tmp_path / "run.stepper", lambda: compiled(torch.ones(2)))
+    moment = recording.moment(recording.newest)
+    code = recording.code(recording.frame(moment.frame).code)
+    assert code.instructions[moment.ip].opname == "RETURN_VALUE"
+    recording.close()
+    assert capfd.readouterr() == ("put off to the end of the graph\n", "")
