@@ -18,11 +18,12 @@ from stepper.analysis.guarded import (
     names_of,
     of_state,
 )
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
-from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.sources import path_of
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
@@ -187,7 +188,8 @@ def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> 
     assert path is not None
     for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:
         yield Line(
-            f"  but {compiled_title(recording, item)} guards {spelled(guard.source)}: if its {root}"
+            f"  but {compiled_title(recording, item)} guards"
+            f" {spelled_inside(recording, item, guard.source)}: if its {root}"
             f" is {path.root}, {expression} is guarded",
             guard.moment,
         )
@@ -237,10 +239,11 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
     path = path_of(expression)
     if found.meant and path is not None:
-        text = f"  {path.root} of an inlined function is {spelled(found.meant)} of the compiled one"
+        meant = spelled_inside(recording, item, found.meant)
+        text = f"  {path.root} of an inlined function is {meant} of the compiled one"
         yield Line(text, item.first_moment)
     if found.instance and path is not None:
-        text = f"  {path.root} is the class of {spelled(found.instance)}"
+        text = f"  {path.root} is the class of {spelled_inside(recording, item, found.instance)}"
         yield Line(text, item.first_moment)
     for guard in found.taken_back[:_MOST]:
         at_the_end = guard.withdrawn == item.last_moment

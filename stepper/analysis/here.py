@@ -19,6 +19,7 @@ from stepper.analysis.breaks import break_before, cause_of_one
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
 from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import failures
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.reasons import reasons_of
 from stepper.analysis.recompile_advice import advise
@@ -42,7 +43,7 @@ from stepper.analysis.recompiles import (
 from stepper.analysis.shape_lines import size_lines, step_lines
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sites import Site, site_at, way_to
-from stepper.analysis.sources import spelled, unscoped
+from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import Calls, compiled_again
 from stepper.client.frame_names import (
     brief_compiled_name,
@@ -398,7 +399,8 @@ def _specialized(recording: Recording, event: Event) -> Here:
             cause = cause_of(size)
             remedy = ""
             if cause is not None and size.symbol is not None:
-                remedy = needed_by(recording, size, cause, spelled(size.source))[0]
+                name = spelled_inside(recording, item, size.source)
+                remedy = needed_by(recording, size, cause, name)[0]
             leads = tuple(map(_unindented, lines))
             culprit = _at_moment(recording, step.moment if cause is None else cause.moment)
             return Here(title.text, event.kind, culprit, remedy, (*leads,))

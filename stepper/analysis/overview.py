@@ -10,12 +10,12 @@ from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes
 from stepper.analysis.failed_lines import failed_headline
 from stepper.analysis.failures import failures
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
-from stepper.analysis.sources import spelled
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name, compiled_title
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
@@ -103,7 +103,8 @@ def _fixed(recording: Recording) -> Iterator[Line]:
             cause = cause_of(size) or size.number or (size.fixed_by[0] if size.fixed_by else None)
             moment = None if cause is None else cause.moment
             stack = () if cause is None else cause.program_stack
-            what = f"{spelled(size.source)} is {size.value} in {compiled_title(recording, item)}"
+            name = spelled_inside(recording, item, size.source)
+            what = f"{name} is {size.value} in {compiled_title(recording, item)}"
             yield _row(what, _where(recording, stack[-1] if stack else None), "", moment)
 
 

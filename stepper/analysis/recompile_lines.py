@@ -316,13 +316,13 @@ def how_known(failure: Failure) -> str:
     return "  (would fail too)" if failure.behind else ""
 
 
-def failure_text(failure: Failure, spell: Spelling = spelled) -> str:
+def failure_text(failure: Failure, spell: Spelling) -> str:
     """`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`."""
     guard = f"{failure.kind} {short_name(failure.source)}".strip()
     return f"{differing_text(failure, spell)}  {guard}".rstrip()
 
 
-def differing_text(failure: Failure, spell: Spelling = spelled) -> str:
+def differing_text(failure: Failure, spell: Spelling) -> str:
     """`size[0] of x: expected 4, actual 5`."""
     differences = [_difference(failure.source, each, spell) for each in failure.differences]
     text = "; ".join(differences)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.shape_lines import decision_text
 from stepper.analysis.shapes import Size, sizes
-from stepper.analysis.sources import spelled
 from stepper.model.shapes import ShapeStep
 from stepper.report import contents
 from stepper.report.places import Places
@@ -27,7 +27,7 @@ def fixed_size(places: Places, size: Size) -> contents.FixedSize:
         walk=item.id,
         compile_id=tell.own(item.compile_id),
         name=tell.name(item.name),
-        size=tell.code(spelled(size.source)),
+        size=tell.code(spelled_inside(places.recording, item, size.source)),
         value=tell.constant(size.value),
         symbol=NOTHING if size.symbol is None else tell.own(size.symbol.name),
         why=tell.own(str(size.why)),

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis import recompiles
-from stepper.analysis.handed_on import spelling
+from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_advice import advise
-from stepper.analysis.recompile_lines import failure_text, limit_text, series_text
+from stepper.analysis.recompile_lines import failure_text, limit_text, series_text, spelling_of
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.sources import spelled
 from stepper.client.frame_names import compiled_name
@@ -77,19 +77,26 @@ def _recompilation(places: Places, found: recompiles.Recompilation) -> contents.
             contents.Tried(
                 entry=places.tell.own(tried.entry),
                 walk=tried.translation,
-                failures=tuple(_failure(places, each) for each in tried.failures),
+                failures=tuple(
+                    _failure(places, each, _spelling(places, tried)) for each in tried.failures
+                ),
             )
             for tried in found.tried
         ),
     )
 
 
-def _failure(places: Places, failure: recompiles.Failure) -> contents.Failure:
+def _spelling(places: Places, tried: recompiles.Tried) -> Spelling:
+    # The names inside are code, which a redacted report has none of.
+    return spelled if places.tell.redact else spelling_of(places.recording, tried)
+
+
+def _failure(places: Places, failure: recompiles.Failure, spell: Spelling) -> contents.Failure:
     tell, origin = places.tell, failure.origin
     line = failure.user_line or (origin.line if origin is not None else None)
     known = "inferred" if failure.inferred else "behind" if failure.behind else "recorded"
     return contents.Failure(
-        text=tell.own(failure_text(_shown(tell, failure))),
+        text=tell.own(failure_text(_shown(tell, failure), spell)),
         kind=tell.name(failure.kind),
         source=tell.source(failure.source),
         known=tell.own(known),

@@ -26,6 +26,8 @@ from stepper.model.datum import UNKNOWN, Datum, Words, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.value import TensorMeta
 from stepper.recording.reader import Recording
+from stepper.report.gathering import gather
+from stepper.report.markdown import markdown
 from tests.analysis.conftest import Recorded
 from tests.analysis.dynamo_log import recompilations_logged
 from tests.tape import Tape
@@ -288,11 +290,14 @@ for length in 4, 5:
 def test_inputs_that_are_handed_on_have_the_programs_own_names(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
-    lines = recompile_lines(recorded(program(HANDED_ON), "--lookups"))
-    text = "\n".join(line.text for line in lines)
+    recording = recorded(program(HANDED_ON), "--lookups")
+    text = "\n".join(line.text for line in recompile_lines(recording))
     assert "  size[1] of ids changes: 4, 5  (1 of 1)" in text
     assert "  0/0  size[1] of ids: expected 4, actual 5; stride[0] of ids: " in text
     assert "of kwargs['ids']" not in text
+    reported = markdown(gather(recording))
+    assert "size[1] of ids: expected 4, actual 5" in reported
+    assert "of kwargs['ids']" not in reported
 
 
 RESIZED = """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepper.analysis.breaks import causes
 from stepper.analysis.failures import failures
 from stepper.analysis.here import event_at, glimpse, here_lines, why_here
-from stepper.analysis.recompile_lines import differing_text
+from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompiles import recompilations
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
@@ -64,7 +64,8 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
         if nearest is None or not about(recording, moment, EventKind.RECOMPILE):
             continue
         here = why_here(recording, moment)
-        assert differing_text(nearest.failures[0]) in here.headline
+        spell = spelling_of(recording, nearest)
+        assert differing_text(nearest.failures[0], spell) in here.headline
         asked += 1
     assert asked > 20
 

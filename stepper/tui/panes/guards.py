@@ -35,6 +35,7 @@ class GuardsPane(ListingPane):
         super().__init__()
         self._guards: list[Guard] = []
         self._rows: list[int | Fold] = []
+        self._cwd = ""
         self._kind = self._source = self._widest = 0
         """Columns of kinds, of sources, and the most that sources may have."""
 
@@ -55,6 +56,7 @@ class GuardsPane(ListingPane):
         kept = here.id if here else None
         wanted = self.filter.lower()
         guards = snapshot.guards
+        self._cwd = snapshot.recording.facts.cwd if snapshot.recording is not None else ""
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
         width = self.lines.size.width
         kinds = max((len(guard.kind) for guard in self._guards[-_MEASURED:]), default=4)
@@ -103,7 +105,8 @@ class GuardsPane(ListingPane):
         new = self.snapshot.is_new(guard.moment)
         assert self._places is not None
         made = self._places.instruction(guard.moment, guard.attempt)
-        place = place_text(guard.user_line) or self._places.line(guard.moment, guard.attempt)
+        place = place_text(guard.user_line, self._cwd)
+        place = place or self._places.line(guard.moment, guard.attempt)
         spans: tuple[Span, ...] = (
             ("+ ", "new") if new else ("  ", ""),
             (f"{self._brief(guard):<{self._source}} ", "source"),
@@ -135,7 +138,7 @@ class GuardsPane(ListingPane):
         ]
         lines.append(
             f"caused by {made or 'no instruction'}, moment {guard.moment}"
-            f"  {place_text(guard.user_line)}".rstrip()
+            f"  {place_text(guard.user_line, self._cwd)}".rstrip()
         )
         return lines
 
