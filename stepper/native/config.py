@@ -14,6 +14,14 @@ automatic_dynamic_shapes = True
 specialize_int = False
 """Ints of the program are always known, also those that change."""
 
+capture_scalar_outputs = False
+"""What `Tensor.item` and `tolist` give are symbols without a value, and break no graph. So it is
+also where a function is to be one graph, and where Dynamo's setting of this name is on."""
+
+capture_dynamic_output_shape_ops = False
+"""Sizes that depend on the data, as of `nonzero`, are symbols without a value. So it is also where
+a function is to be one graph, and where Dynamo's setting of this name is on."""
+
 max_instructions = 200_000
 """Instructions that one translation may interpret, before the frame is given up."""
 

@@ -257,6 +257,24 @@ class GetItemSource(ChainedSource):
 
 
 @dataclass(frozen=True)
+class KeyedSource(ChainedSource):
+    """What a key that has a source of its own leads to in a dictionary."""
+
+    key: Source
+
+    def expression(self) -> str:
+        return f"{self.base.name()}[{self.key.name()}]"
+
+    def scope(self) -> dict[str, object]:
+        return {**self.base.scope(), **self.key.scope()}
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        codegen(self.base)
+        codegen(self.key)
+        codegen.subscript()
+
+
+@dataclass(frozen=True)
 class EntrySource(ChainedSource):
     """A key, or its value, by its place in the order of a dictionary.
 

@@ -14,6 +14,7 @@ under a name of ours, so a program's replacement is not called.
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import types
 from collections.abc import Callable
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.fx
+from torch import _refs
 from torch._C._dynamo.eval_frame import set_eval_frame
 from torch._C._dynamo.guards import (
     GlobalStateGuard,
@@ -94,6 +96,8 @@ def arguments_of(overload: OpOverload) -> list[torch._C.Argument]:
 
 set_grad_enabled = torch._C._set_grad_enabled
 """Also a node of graphs: where the program changes the mode."""
+tensor_of_symbols: Callable[..., object] = _refs.tensor
+"""`torch.tensor`, of numbers that may be symbols without a value."""
 cudnn_enabled = torch._C._get_cudnn_enabled
 function_stack_size = torch._C._len_torch_function_stack
 dispatch_stack_size = torch._C._len_torch_dispatch_stack
@@ -103,7 +107,8 @@ is_torch_function_enabled: Callable[[], bool] = torch._C._is_torch_function_enab
 own_backend_name = torch._C._get_privateuse1_backend_name
 log_usage = torch._C._log_api_usage_once
 assert_true: Callable[..., object] = torch._assert_async
-CHECKS: frozenset[object] = frozenset({torch._check, torch._assert})
+check: Callable[..., object] = torch._check
+CHECKS: frozenset[object] = frozenset({check, torch._assert})
 """Functions that do nothing if their first argument is true."""
 autocast_is_on = torch._C._is_any_autocast_enabled
 
@@ -230,6 +235,11 @@ def tracing_shapes(mode: FakeTensorMode) -> AbstractContextManager[object]:
         torch._guards.TracingContext(mode)
     )
     return found
+
+
+def dynamo_setting(name: str) -> object:
+    """What is set in Dynamo's `config`; None: it is not imported."""
+    return getattr(sys.modules.get("torch._dynamo.config"), name, None)
 
 
 # -- backends --------------------------------------------------------------------------------------

@@ -71,11 +71,13 @@ class FrameTranslation(Protocol):
     """Whose output it is: the capture of one frame (`runtime.translation.Translation`).
 
     dynamic: whether sizes and ints are symbols; None: those that have changed.
+    nopython: whether it is to be one graph.
     watcher: who is told of it.
     """
 
     code: CodeType
     dynamic: bool | None
+    nopython: bool
     watcher: TranslationWatcher
 
     def returned(self, tx: InstructionTranslator) -> None:
@@ -108,7 +110,10 @@ class OutputGraph:
         self.graph = torch.fx.Graph()
         self.tracer = GraphAppendingTracer(self.graph)
         self.shapes = SymbolicShapes(
-            translation.code, translation.dynamic, translation.watcher.size_known
+            translation.code,
+            translation.dynamic,
+            translation.watcher.size_known,
+            translation.nopython,
         )
         self.fake_mode = NotingFakeTensorMode(
             allow_non_fake_inputs=False, shape_env=self.shapes.shape_env
@@ -355,6 +360,8 @@ class OutputGraph:
                 self.written |= written
         options = VariableTracker.propagate(args, list(kwargs.values()))
         node = self.graph.create_node(op, target, proxies, named)
+        if (found := self.shapes.note_result(result)) is not None:
+            node.meta["unbacked_bindings"] = found
         self.note_node(node, result, options["guards"])
         watcher = self.translation.watcher
         if watcher.follows and (changed or self.fake_mode.draws != draws):

@@ -43,13 +43,14 @@ from torch.fx.experimental.symbolic_shapes import (
     RelaxedUnspecConstraint,
     ShapeEnv,
     StatelessSymbolicContext,
+    compute_unbacked_bindings,
 )
 
 from stepper.native import config
 from stepper.native.exc import SkipFrame
 from stepper.native.guards.guard import Dims
 from stepper.native.source import ChainedSource
-from stepper.native.versions import FakeTensorMode, TorchSource, is_view
+from stepper.native.versions import FakeTensorMode, TorchSource, dynamo_setting, is_view
 from stepper.support.per_object import PerCode
 
 if TYPE_CHECKING:
@@ -119,12 +120,15 @@ class SymbolicShapes:
     """The symbols of one attempt to translate a code.
 
     dynamic: True: everything is a symbol; False: only what is marked; None: what changes.
+    one_graph: whether the code is to be one graph: then what depends on the data is a symbol, too.
     known: told the expression and value of what is not a symbol because it is 0 or 1, and why it
         would have been one; and of what is marked as static.
     inputs: those that have symbols, by the names of their sources.
     causes: why sizes and numbers are to be symbols: by the names of their sources and, of sizes,
         the dimension.
     modules: names of sources of modules: what these hold has no symbols.
+    scalars: whether elements of tensors are symbols without a value.
+    unbacked: whether there are such symbols.
     """
 
     def __init__(
@@ -132,13 +136,20 @@ class SymbolicShapes:
         code: CodeType,
         dynamic: bool | None,
         known: Callable[[str, int, Cause], object] = lambda name, value, cause: None,
+        one_graph: bool = False,
     ) -> None:
         self.dynamic = dynamic
         self.causes: dict[tuple[str, int | None], Cause] = {}
         self._known = known
         self.inputs: dict[str, SymbolicInput] = {}
         self.modules: set[str] = set()
-        self.shape_env = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+        self.unbacked = False
+        self.scalars = one_graph or _is_set("capture_scalar_outputs")
+        sizes = one_graph or _is_set("capture_dynamic_output_shape_ops")
+        self.without_value = self.scalars or sizes
+        self.shape_env = ShapeEnv(
+            allow_scalar_outputs=self.scalars, allow_dynamic_output_shape_ops=sizes
+        )
         self._seen = _seen.get(code) or _seen.set(code, {})
 
     def fake_tensor(self, mode: FakeTensorMode, source: Source, value: torch.Tensor) -> Any:
@@ -240,6 +251,13 @@ class SymbolicShapes:
                 return True
         return False
 
+    def note_result(self, value: object) -> object:
+        """The symbols without a value that an operator's result has for the first time, and where
+        in it; None: it has none."""
+        found = compute_unbacked_bindings(self.shape_env, value) if self.without_value else None
+        self.unbacked |= bool(found)
+        return found
+
     def conditions(self) -> list[str]:
         """What must hold for what was concluded.
 
@@ -266,6 +284,11 @@ class SymbolicShapes:
             for name, each in self.inputs.items()
             if isinstance(each.symbolic, torch.Tensor)
         }
+
+
+def _is_set(name: str) -> bool:
+    """Whether something is on in stepper's settings, or in Dynamo's."""
+    return getattr(config, name) or dynamo_setting(name) is True
 
 
 def _listed(name: str, dim: int | None) -> Cause | None:

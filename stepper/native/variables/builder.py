@@ -77,6 +77,7 @@ from stepper.native.variables.partial import (
     FunctoolsPartialClassVariable,
     FunctoolsPartialVariable,
 )
+from stepper.native.variables.registry import RegistryVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.signatures import SignatureFunctionVariable
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
@@ -142,6 +143,9 @@ class VariableBuilder:
             return self._wrap_dict(value)
         if kind is dict and 0 < len(value) <= MOST_ENTRIES and all(map(_is_known_key, value)):
             return self._wrap_dict_of_objects(value)
+        if kind is dict and len(value) > MOST_ENTRIES and all(map(_is_plain_key, value)):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return RegistryVariable(value, source=self.source, guards=guards)
         if kind in (set, frozenset) and all(map(is_key, value)):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
@@ -361,7 +365,7 @@ class VariableBuilder:
 
 
 MOST_ENTRIES = 32
-"""How long a dictionary with objects as keys may be: they are found one by one."""
+"""How long a dictionary with objects as keys may be, if they are found one by one."""
 
 
 def is_known_object(key: object) -> bool:
@@ -378,6 +382,11 @@ def is_known_object(key: object) -> bool:
 
 def _is_known_key(key: object) -> bool:
     return type(key) is str or is_known_object(key)
+
+
+def _is_plain_key(key: object) -> bool:
+    """Whether a dictionary's key is equal to itself only, or to the same constant."""
+    return is_key(key) or type(key) in (type, types.FunctionType) or is_plain_member(key)
 
 
 def is_builtin(value: Any) -> bool:

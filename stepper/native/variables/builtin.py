@@ -110,7 +110,8 @@ class BuiltinVariable(VariableTracker):
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         if not isinstance(self.fn, type) or not hasattr(self.fn, "__class_getitem__"):
             raise self.refuse("subscription")
-        return GenericAliasVariable(self, key, **self.propagate(self, key))
+        known = GenericAliasVariable.of(self, self.fn, key)
+        return known or GenericAliasVariable(self, key, **self.propagate(self, key))
 
     def call_function(
         self,
@@ -133,6 +134,8 @@ class BuiltinVariable(VariableTracker):
         if any(isinstance(arg, TensorVariable) for arg in args):
             if self.fn in (abs, pow, round, divmod):
                 return tx.call_in_graph("call_function", self.fn, args, kwargs)
+            if self.fn in (int, float) and len(args) == 1 and tx.output.shapes.scalars:
+                return self.call_function(tx, [args[0].call_method(tx, "item", [], {})], kwargs)
         elif (self.fn in _PURE or self.fn in OPERATORS) and all_constant(args, kwargs):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
@@ -561,6 +564,8 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
     check = getattr(owner, "has_attribute", None)
     if check is not None:
         return bool(check(tx, name))
+    if isinstance(owner, BuiltinVariable) and isinstance(owner.fn, type):  # nobody changes those
+        return hasattr(owner.fn, name)
     plain = lists.BaseListVariable | dicts.ConstDictVariable | ConstantVariable | SymNodeVariable
     if isinstance(owner, plain):
         return has(owner.python_type(), name)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native import polyfills
+from stepper.native.exc import NativeError
 from stepper.native.guards.class_dicts import lookup
 from stepper.native.variables.base import VariableTracker
 
@@ -35,20 +36,37 @@ def bound_method(tx: Translator, owner: VariableTracker, name: str) -> VariableT
 
 
 class GenericAliasVariable(VariableTracker):
-    """`list[int]` and the like, which say a type and are handed on.
+    """`list[int]`, `Callable[..., int]` and the like, which say a type and are handed on.
 
     origin, key: the class, and what it is of.
+    alias: it; None: of what it is, is only known of the values.
     """
 
     def __init__(
-        self, origin: VariableTracker, key: VariableTracker, **options: Unpack[TrackerOptions]
+        self,
+        origin: VariableTracker,
+        key: VariableTracker,
+        alias: object = None,
+        **options: Unpack[TrackerOptions],
     ) -> None:
         super().__init__(**options)
         self.origin = origin
         self.key = key
+        self.alias = alias
+
+    @classmethod
+    def of(
+        cls, origin: VariableTracker, value: Any, key: VariableTracker
+    ) -> GenericAliasVariable | None:
+        """The alias of a class or a name of `typing`; None: of what, is not known."""
+        try:
+            alias = value[_written(key)]
+        except (NativeError, TypeError):
+            return None
+        return cls(origin, key, alias, **cls.propagate(origin, key))
 
     def python_type(self) -> type:
-        return types.GenericAlias
+        return types.GenericAlias if self.alias is None else type(self.alias)
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.origin, self.key]
@@ -57,6 +75,19 @@ class GenericAliasVariable(VariableTracker):
         codegen(self.origin)
         codegen(self.key)
         codegen.subscript()
+
+
+def _written(key: VariableTracker) -> object:
+    """What stands in a subscript that says a type: constants, classes and what `typing` has, in
+    tuples and lists."""
+    if isinstance(key, GenericAliasVariable):
+        return key.alias
+    value = getattr(key, "value", None)
+    if type(value).__module__ == "typing":
+        return value
+    if key.python_type() in (tuple, list):
+        return key.python_type()(map(_written, key.parts()))
+    return key.as_python_constant()
 
 
 class BoundBuiltinMethod(VariableTracker):

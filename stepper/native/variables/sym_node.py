@@ -12,8 +12,9 @@ import operator
 from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from stepper.native.exc import Unsupported
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
@@ -71,12 +72,19 @@ class SymNodeVariable(VariableTracker):
         return f"symbolic {self.python_type().__name__} {name}"
 
     def is_python_constant(self) -> bool:
-        return True
+        return isinstance(self.sym_num, SYMBOLS) and has_value(self.sym_num)
 
     @lines_as_found
     def as_python_constant(self) -> object:
         """What it is now, which becomes a guard."""
-        return self.python_type()(self.sym_num)
+        try:
+            return self.python_type()(self.sym_num)
+        except GuardOnDataDependentSymNode:
+            raise self._needs_data() from None
+
+    def _needs_data(self) -> Exception:
+        reason = f"{self.describe()} is not known before the graph runs"
+        return unimplemented(reason, "say what holds for it with torch._check")
 
     def specialized(self) -> ConstantVariable:
         """The constant that it is now, which becomes a guard."""
@@ -87,7 +95,10 @@ class SymNodeVariable(VariableTracker):
 
     @lines_as_found
     def truth(self, tx: Translator) -> bool:
-        return bool(self.sym_num)
+        try:
+            return bool(self.sym_num)
+        except GuardOnDataDependentSymNode:
+            raise self._needs_data() from None
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return self.specialized().unpack(tx)
@@ -106,6 +117,12 @@ class SymNodeVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_graph_output(self.proxy.node)
+
+
+def has_value(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> bool:
+    """Whether a symbolic number has a value while code is captured: what depends on the data of
+    tensors has none."""
+    return bool(number.node.has_hint() or number.node.expr.is_number)
 
 
 def is_number(value: VariableTracker) -> bool:

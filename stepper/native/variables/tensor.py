@@ -19,8 +19,8 @@ from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import SizeVariable, TupleVariable
-from stepper.native.variables.sym_node import SYMBOLS
+from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
+from stepper.native.variables.sym_node import SYMBOLS, has_value
 from stepper.native.versions import TensorBase, storage_address
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _MEASURES = frozenset({"size", "stride", "numel", "nelement", "storage_offset", 
 ANSWERS = _QUESTIONS | {
     "size", "is_conj", "is_neg", "is_inference", "is_distributed", "is_same_size", "dense_dim",
     "sparse_dim", "result_type", "_is_zerotensor", "_debug_has_internal_overlap",
-    "_has_compatible_shallow_copy_type",
+    "_has_compatible_shallow_copy_type", "item",
 }  # fmt: skip
 """Methods and functions that give what is no tensor, and is known from what is guarded. Whatever
 else a fake tensor answers is about itself: its text, where it is, what kernels it suits."""
@@ -146,6 +146,8 @@ class TensorVariable(VariableTracker):
         require(tx.output, self.class_type, "__iter__")
         if self.fake.dim() == 0:
             raise unimplemented("TypeError: iteration over a 0-d tensor")
+        if isinstance(self.fake.shape[0], torch.SymInt) and not has_value(self.fake.shape[0]):
+            raise unimplemented(f"the length of {self.describe()} {_NEEDS_DATA}")
         tx.spend(int(self.fake.shape[0]))
         unbound = tx.call_in_graph("call_method", "unbind", [self, ConstantVariable(0)], {})
         return unbound.unpack(tx)
@@ -233,6 +235,9 @@ class TensorVariable(VariableTracker):
                 return tx.call_in_graph(
                     "call_method", "new_empty", [self, TupleVariable(sizes)], {}
                 )
+        if name in ("item", "tolist") and not args and not kwargs and tx.output.shapes.scalars:
+            require(tx.output, self.class_type, name)
+            return self._item(tx) if name == "item" else self._to_list(tx)
         if name in _REFUSED:
             why = _REFUSED[name]
             raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
@@ -256,6 +261,17 @@ class TensorVariable(VariableTracker):
         if not is_graph_method(name):
             raise self.refuse(f"method {name}")
         return tx.call_in_graph("call_method", name, [self, *args], kwargs)
+
+    def _item(self, tx: Translator) -> VariableTracker:
+        """Its only element: a symbol without a value, or what it is known to be."""
+        found = tx.call_in_graph("call_method", "item", [self], {})
+        return found.with_guards(self.guards)
+
+    def _to_list(self, tx: Translator) -> VariableTracker:
+        if self.fake.dim() == 0:
+            return self._item(tx)
+        rows = [each._to_list(tx) for each in self.unpack(tx) if isinstance(each, TensorVariable)]
+        return ListVariable.new(rows, self.guards)
 
     def _is_the_graphs_own(self, tx: Translator) -> bool:
         """Whether an operator of the graph has made it, and its memory."""

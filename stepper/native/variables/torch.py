@@ -19,7 +19,8 @@ from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin import has_attribute
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.lists import BaseListVariable, TupleVariable
+from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.uncompiled import keep_out
 
@@ -213,7 +214,10 @@ class TorchInGraphFunctionVariable(VariableTracker):
         copies = self.value is torch.tensor or self.value is torch.as_tensor
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
-        result = tx.call_in_graph("call_function", self.value, args, kwargs)
+        called = self.value
+        if copies and any(map(_has_unknown, args)):
+            called = versions.tensor_of_symbols
+        result = tx.call_in_graph("call_function", called, args, kwargs)
         return result.with_guards(self.guards)
 
     def _check(
@@ -226,6 +230,10 @@ class TorchInGraphFunctionVariable(VariableTracker):
         """A check that succeeds; one that does not has more to say."""
         if not args or args[0].python_type() not in (bool, torch.SymBool) or kwargs:
             raise self.refuse("a call")
+        if isinstance(args[0], SymNodeVariable) and not args[0].is_python_constant():
+            if len(args) > 1:
+                raise self.refuse("a call with a message, about what is not known,")
+            return tx.call_in_graph("call_function", versions.check, args, {})
         if not args[0].truth(tx):
             raise self.refuse("a call that raises an exception")
         return ConstantVariable(None, **options)
@@ -252,7 +260,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         tx: Translator,
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
-        options: Any,
+        options: GuardOptions,
     ) -> VariableTracker:
         if "has_torch_function" in self.value.__name__:
             asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
@@ -277,6 +285,13 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.value)
+
+
+def _has_unknown(value: VariableTracker) -> bool:
+    """Whether there is a number in it that has no value yet."""
+    if isinstance(value, BaseListVariable):
+        return any(map(_has_unknown, value.items))
+    return isinstance(value, SymNodeVariable) and not value.is_python_constant()
 
 
 class TypeInfoVariable(VariableTracker):

@@ -35,7 +35,7 @@ from stepper.native.source import (
 )
 from stepper.native.variables import containers
 from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableTracker
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
@@ -190,6 +190,10 @@ class UserDefinedClassVariable(UserDefinedVariable):
         return method.call_function(tx, [self, *args], {})
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if not has(type(self.value), "__getitem__") and _makes_alias(self.value):
+            found = GenericAliasVariable.of(self, self.value, key)
+            if found is not None:
+                return found
         return self.special(tx, "__getitem__", [key])
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
@@ -462,6 +466,10 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return type(lookup(type(self.value), name)) is types.FunctionType
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if type(self.value).__module__ == "typing":
+            found = GenericAliasVariable.of(self, self.value, key)
+            if found is not None:
+                return found
         return self.special(tx, "__getitem__", [key])
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
@@ -562,3 +570,11 @@ def is_data_descriptor(value: object) -> bool:
 def is_plain_attribute(value: object) -> bool:
     """Whether a class gives this as it is."""
     return type(value) is types.FunctionType or not has(type(value), "__get__")
+
+
+def _makes_alias(cls: type) -> bool:
+    """Whether a subscript of a class says a type, and runs nothing of the program's."""
+    found = find(cls, "__class_getitem__")[1]
+    made_by = getattr(getattr(found, "__func__", None), "__module__", "")
+    in_c = type(found) is types.ClassMethodDescriptorType
+    return in_c or made_by in ("types", "typing", "collections.abc")

@@ -1,0 +1,73 @@
+"""Large dictionaries of objects, in which code looks things up by key.
+
+A table of what each class is to be treated as has a hundred entries, and a call asks for three of
+them. So only what was asked for is guarded: that a key is there, or is not, and what it leads to.
+Whatever needs all of the dictionary, as to go through it or to change it, is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Unpack
+
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.scope import is_immortal
+from stepper.native.source import ConstantSource, KeyedSource
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
+from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.native.variables.dicts import key_of
+from stepper.native.variables.exceptions import observed
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.variables.base import TrackerOptions, VariableTracker
+
+
+class RegistryVariable(HasBuiltinMethods):
+    """See the module's essay.
+
+    value: the dictionary; its keys are constants, or equal to themselves only.
+    """
+
+    def __init__(self, value: dict[object, object], **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.value = value
+
+    def python_type(self) -> type:
+        return dict
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        present = key_of(item) in self.value
+        source = self._source_of(item)
+        condition = f"({source.key.name()} in {source.base.name()}) == {present}"
+        tx.output.chosen(tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=condition))
+        return present
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if not self.contains(tx, key):
+            raise observed(KeyError, key_of(key))
+        found = tx.build(self._source_of(key), self.value[key_of(key)])
+        return found.with_guards(self.guards | key.guards)
+
+    def call_method(
+        self,
+        tx: Translator,
+        name: str,
+        args: list[VariableTracker],
+        kwargs: dict[str, VariableTracker],
+    ) -> VariableTracker:
+        if name != "get" or len(args) not in (1, 2) or kwargs:
+            raise self.refuse(f"method {name}")
+        if self.contains(tx, args[0]):
+            return self.getitem(tx, args[0])
+        return args[1] if len(args) == 2 else ConstantVariable(None)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise self.refuse("reconstruction")
+
+    def _source_of(self, key: VariableTracker) -> KeyedSource:
+        assert self.source is not None
+        if key.source is not None:
+            return KeyedSource(self.source, key.source)
+        if not is_constant(key_of(key)) and not is_immortal(key_of(key)):
+            raise key.refuse("use as a key")
+        return KeyedSource(self.source, ConstantSource(key_of(key)))
