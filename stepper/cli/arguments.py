@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from stepper.cli.config import Config, ConfigError, load_config
+from stepper.cli.examples import EXAMPLES
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
 from stepper.model.printing import say
 
@@ -26,6 +27,14 @@ class UsageError(Exception):
 
 class Parser(argparse.ArgumentParser):
     """One line and the way to help, instead of the whole usage, for a wrong command."""
+
+    examples: tuple[str, ...] = ()
+    """Lines with which its help ends."""
+
+    def format_help(self) -> str:
+        """The help, with examples as they stand."""
+        lines = [f"  {line}\n" for line in self.examples]
+        return super().format_help() + "".join(["\nexamples:\n", *lines] if lines else [])
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and exit with code 2."""
@@ -73,6 +82,8 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         report, export, doctor, completion,
     ):  # fmt: skip
         module.add_to(subparsers)
+    for name, subparser in subparsers.choices.items():
+        subparser.examples = EXAMPLES[name]
     return parser, subparsers.choices
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from stepper.cli.arguments import build_parser
 from stepper.cli.config import Config
+from stepper.cli.examples import EXAMPLES
 from stepper.model.printing import give
 
 _HEAD = """\
@@ -38,7 +39,7 @@ def page() -> str:
             for action in parser._actions
             if action.help is not argparse.SUPPRESS and action.dest != "help"
         ]
-        lines.append("")
+        lines += ["", "```sh", *EXAMPLES[name], "```", ""]
     lines += ["## Configuration", "", "In `[tool.stepper]`:", ""]
     config = msgspec.inspect.type_info(Config)
     assert isinstance(config, msgspec.inspect.StructType)

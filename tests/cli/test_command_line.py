@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -14,7 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from stepper.cli.arguments import build_parser, parse
 from stepper.cli.config import Config, ConfigError, load_config
+from stepper.cli.examples import EXAMPLES
 from tests.recordings import sample_recording
 
 Result = subprocess.CompletedProcess[str]
@@ -98,6 +101,21 @@ def test_help_names_every_subcommand(stepper: Run) -> None:
     assert result.returncode == 0
     for name in ("run", "record", "list", "open", "console"):
         assert f"    {name} " in result.stdout
+
+
+def test_each_subcommands_help_ends_with_examples_that_can_be_given(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    parser, subparsers = build_parser()
+    assert EXAMPLES.keys() == subparsers.keys()
+    for name, examples in EXAMPLES.items():
+        with pytest.raises(SystemExit):
+            parser.parse_args([name, "--help"])
+        assert capsys.readouterr().out.endswith("".join(f"  {line}\n" for line in examples))
+        for line in examples:
+            command = line.removeprefix('eval "$(').removesuffix(')"').partition(" > ")[0]
+            _, subcommand, *rest = shlex.split(command)
+            assert parse([subcommand, *rest]).subcommand == name
 
 
 HEAVY = {"torch", "textual", "numpy"}
