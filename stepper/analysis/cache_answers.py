@@ -9,7 +9,7 @@ from stepper.analysis.compile_times import CompileTimes, Timed
 from stepper.analysis.line import Line
 from stepper.client.frame_names import compiled_title
 from stepper.client.text import plural, time_words
-from stepper.model.timing import CacheAnswer
+from stepper.model.timing import AUTOGRAD_CACHE, CacheAnswer
 
 _WORDS = {"hit": "hit", "miss": "miss", "bypass": "graph that bypassed it"}
 
@@ -20,7 +20,7 @@ def answers(times: CompileTimes) -> list[tuple[str, CacheAnswer]]:
         (asking(times, root), each.timing.cache)
         for root in times.roots
         for each in root.walk()
-        if each.timing.cache is not None
+        if each.timing.cache is not None and each.timing.cache.cache != AUTOGRAD_CACHE
     ]
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.advice import Advice
+from stepper.analysis.autograd_captures import capture_lines
 from stepper.analysis.failures import failures
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.line import Line
@@ -107,6 +108,8 @@ def recompile_lines(
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
         yield Line(f"{which} was compiled again{_instead(recording, function, after)}")
+        if not function:
+            yield from capture_lines(recording, after)
         return
     by_function = histories(recording, found)
     refused = sum(each.limit is not None for each in by_function)
@@ -127,6 +130,8 @@ def recompile_lines(
     for history in by_function:
         yield Line("")
         yield from _function(recording, history, trying, every)
+    if not function:
+        yield from capture_lines(recording, after)
 
 
 def _function(

@@ -16,20 +16,24 @@ GARBAGE = "python.gc"
 """What Python's garbage collector took in the midst of a phase."""
 GUARD_MADE = "guard."
 """How the name of what it took to make a guard begins; behind it stands the guard's kind."""
+AUTOGRAD_CACHE = "compiled_autograd"
+"""The name of the phase in which compiled autograd captures a backward, and of its cache of what it
+has captured, which is in memory. It says only when there is nothing, and why."""
 RUNS = frozenset({TRANSFORMED_RUN, GRAPH_RUN})
 
 
 class CacheAnswer(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What a compiler's cache on disk answered when it was asked for a graph."""
+    """What a compiler's cache answered when it was asked for a graph."""
 
     cache: str
-    """The compiler's name of the cache: `fx_graph_cache` of Inductor, `autograd_cache`."""
+    """The compiler's name of the cache: `fx_graph_cache` of Inductor, `autograd_cache`, both on
+    disk; or `AUTOGRAD_CACHE`."""
     state: str
     """`hit`, `miss`, `bypass` or `disabled`."""
     key: str = ""
     """The graph's; empty: it has none, as where the cache was bypassed."""
     reason: str = ""
-    """Why the cache was bypassed, in the compiler's words."""
+    """Why the cache was bypassed, or had nothing, in the compiler's words."""
     parts: dict[str, str] = {}
     """What the key is made of, each with its hash; what differs between two keys says why there
     was no hit."""

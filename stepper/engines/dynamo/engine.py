@@ -97,7 +97,7 @@ class DynamoEngine(WatchesCollectives):
         translations = self._translations
         translations.begin(recorder, self._describer)
         self._mutations.begin(recorder, self._describer)
-        self._phases.begin(recorder)
+        self._phases.begin(recorder, self.safely)
         self._guards_made.begin(recorder)
         recorder.before_commit(translations.before_commit)
         recorder.steps.hear_frames(
@@ -183,6 +183,7 @@ class DynamoEngine(WatchesCollectives):
         self._executions.uninstall()
         self._probes.remove()
         self._placed.clear()
+        self._phases.leave()
         self._translations.clear()
 
     def breakpoints_changed(self) -> None:

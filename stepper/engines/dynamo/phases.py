@@ -8,11 +8,11 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from stepper._C import shortened
+from stepper._C import Hook, shortened
 from stepper.debuggee.engine import Recorder
 from stepper.engines.common.cache_news import place
 from stepper.engines.dynamo import bytecode, versions
-from stepper.model.timing import CacheAnswer
+from stepper.model.timing import AUTOGRAD_CACHE, CacheAnswer
 from stepper.uncompiled import keep_out
 
 _ANSWER = re.compile(r"(?P<cache>\w+_cache)_(?P<state>hit|miss|bypass|disabled)")
@@ -30,10 +30,28 @@ class Phases:
         self._recorder: Recorder
         self._loaded: dict[tuple[str, str], str] = {}
         """Where the program has loaded what is in caches, by cache and key."""
+        self._hear_autograd: Hook
+        self._hears_autograd = False
 
-    def begin(self, recorder: Recorder) -> None:
-        """Report to a recorder from now on."""
+    def begin(self, recorder: Recorder, safely: Callable[[Callable[..., None]], Hook]) -> None:
+        """Report to a recorder from now on; `safely` makes a hook that the compiler can call."""
         self._recorder = recorder
+        self._hear_autograd = safely(self._autograd_missed)
+
+    def on_autograd_enabled(self) -> None:
+        """See `versions`."""
+        self._hears_autograd = True
+        versions.hear_autograd(self._hear_autograd)
+
+    def _autograd_missed(self, message: str) -> None:
+        """Compiled autograd is about to capture a backward, for this reason."""
+        answer = CacheAnswer(AUTOGRAD_CACHE, "miss", reason=shortened(message, _LONGEST))
+        self._recorder.cache_answered(AUTOGRAD_CACHE, answer, self._translation())
+
+    def leave(self) -> None:
+        """Hear nothing any more."""
+        if self._hears_autograd:
+            versions.leave_autograd()
 
     def on_phase_began(self, event_name: str) -> None:
         """See `versions`."""

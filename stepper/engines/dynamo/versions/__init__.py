@@ -363,6 +363,30 @@ def assume_dynamic() -> None:
     torch._dynamo.config.assume_static_by_default = False
 
 
+class _AutogradLog:
+    """What compiled autograd calls in a logger's place to say why it captures a backward anew. It
+    keeps no reference, so there is one, for as long as the process lasts."""
+
+    debug: Callable[[str], None]
+
+
+_AUTOGRAD_LOG = _AutogradLog()
+
+
+def hear_autograd(hear: Callable[[str], None]) -> None:
+    """Have compiled autograd say why it captures a backward anew, until somebody else is told: the
+    program's own log of that, if it is switched on."""
+    _AUTOGRAD_LOG.debug = hear
+    log: Any = _AUTOGRAD_LOG  # torch's stub has it wrong
+    torch._C._dynamo.compiled_autograd.set_verbose_logger(log)
+
+
+def leave_autograd() -> None:
+    """Hear no more of it."""
+    if not torch._dynamo.compiled_autograd.snapshot_verbose_logging_enabled():
+        torch._C._dynamo.compiled_autograd.set_verbose_logger(None)
+
+
 def traces_with(shape_env: object) -> bool:
     """Whether what is traced in this thread has this ShapeEnv."""
     tracing = torch._guards.TracingContext.try_get()

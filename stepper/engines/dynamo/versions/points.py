@@ -110,6 +110,10 @@ _POINTS: dict[str, ProbePoint] = {
     ),
     # In what is saved or, by `torch.compiler.load_cache_artifacts`, loaded.
     "artifact_noted": ProbePoint("torch.compiler._cache", "CacheInfo.add", ("artifact",)),
+    # Asked each time that compiled autograd is switched on.
+    "autograd_enabled": ProbePoint(
+        "torch._dynamo.compiled_autograd", "snapshot_verbose_logging_enabled", ()
+    ),
     "left": ProbePoint(
         "torch._dynamo.metrics_context", "MetricsContext.__exit__", ("exc_type", "exc_value")
     ),
