@@ -23,6 +23,7 @@ from stepper.console.commands import TABLE
 from stepper.debuggee import registry
 from stepper.model import cache, program, shapes, trace, value
 from stepper.recording import schema
+from tests.stored import inflated
 
 assert shell.COMMAND_MODULES, "which fills the table"
 
@@ -61,7 +62,7 @@ def planted(item: Any) -> Any:
         return item if item in _KEPT else item + PLANT
     if isinstance(item, bytes):
         try:
-            inner = msgspec.msgpack.decode(item, strict=True)
+            inner = msgspec.msgpack.decode(inflated(item), strict=True)
         except msgspec.DecodeError:
             return item
         return msgspec.msgpack.encode(planted(inner))

@@ -15,6 +15,7 @@ import pytest
 
 from tests import ready
 from tests.conftest import clean_environment
+from tests.stored import inflated
 from tests.tui.screen import until
 from tests.tui.test_app import WIDE, opened
 from tests.tui.test_why_screen import text
@@ -87,7 +88,7 @@ def spoiled(item: Any, change: Callable[[str], str]) -> Any:
         return change(item) if item.startswith(ROOTS) else item
     if isinstance(item, bytes):
         try:
-            inner = msgspec.msgpack.decode(item, strict=True)
+            inner = msgspec.msgpack.decode(inflated(item), strict=True)
         except msgspec.DecodeError:
             return item
         return msgspec.msgpack.encode(spoiled(inner, change))

@@ -23,7 +23,7 @@ from stepper.model.shapes import ShapeStep
 from stepper.model.trace import Guard, Node, SideEffect
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
-from stepper.recording.packing import unpacked
+from stepper.recording.packing import unpacked_run
 from stepper.recording.schema import MOST_TOGETHER, Guards
 
 _READ_TOGETHER = 512
@@ -200,7 +200,7 @@ class GuardRuns(Runs[Guard]):
         self._decoder = msgspec.msgpack.Decoder(Guards)
 
     def _decoded(self, place: _Place, body: bytes) -> list[Guard]:
-        run = unpacked(self._database, self._decoder, body)
+        run = unpacked_run(self._database, self._decoder, body)
         columns = run.attempts, run.moments, run.kinds, run.sources, run.scopes, run.lines
         if any(len(column) != place.size for column in columns):
             return []
@@ -224,4 +224,4 @@ class NodeRuns(Runs[Node]):
         self._decoder = msgspec.msgpack.Decoder(list[Node])
 
     def _decoded(self, place: _Place, body: bytes) -> list[Node]:
-        return unpacked(self._database, self._decoder, body)
+        return unpacked_run(self._database, self._decoder, body)

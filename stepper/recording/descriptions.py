@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from stepper.recording.database import Database, damaged
-from stepper.recording.packing import unpacked
+from stepper.recording.packing import inflated, unpacked_run
 from stepper.recording.schema import MOST_TOGETHER
 
 _RUNS = (
@@ -67,15 +67,16 @@ class Descriptions:
         ):
             for first, count, body in runs:
                 after = first
-                if wanted in body.lower():
-                    for number, each in enumerate(self._bodies(count, body), first):
+                run = inflated(self._database, body)
+                if wanted in run.lower():
+                    for number, each in enumerate(self._bodies(count, run), first):
                         if wanted in each.lower():
                             yield number
 
     def _bodies(self, count: int, body: bytes) -> list[bytes]:
         if not 0 < count <= MOST_TOGETHER:
             raise damaged(self._database.path, f"a run of {count} descriptions")
-        bodies = unpacked(self._database, self._decoder, body)
+        bodies = unpacked_run(self._database, self._decoder, body)
         if len(bodies) != count:
             raise damaged(self._database.path, "a run of descriptions was cut")
         return bodies

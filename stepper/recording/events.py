@@ -20,7 +20,7 @@ import msgspec
 
 from stepper.model.trace import Event, EventKind, Output
 from stepper.recording.database import Database, damaged
-from stepper.recording.packing import all_unpacked, unpacked
+from stepper.recording.packing import unpacked_run
 from stepper.recording.schema import MOST_TOGETHER
 from stepper.recording.schema import Events as Body
 
@@ -207,7 +207,7 @@ class Events:
             "SELECT first, count, body FROM events WHERE first > ? ORDER BY first LIMIT 50",
             (len(self._moments) or -_LARGEST,),
         ):
-            runs = all_unpacked(self._database, self._heads, [body for _, _, body in rows])
+            runs = [unpacked_run(self._database, self._heads, body) for _, _, body in rows]
             kinds, moments = array("b"), array("q")
             for (first, count, _), run in zip(rows, runs, strict=True):
                 if (
@@ -241,7 +241,7 @@ class Events:
         if row is None:
             raise damaged(self._database.path, "a run of events is gone")
         count, body = row
-        found = self._kept[first] = unpacked(self._database, self._decoder, body)
+        found = self._kept[first] = unpacked_run(self._database, self._decoder, body)
         self._check(count, *msgspec.structs.astuple(found))
         self._kept_events += count
         while len(self._kept) > 1 and self._kept_events > _KEPT:

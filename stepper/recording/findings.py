@@ -26,7 +26,7 @@ from stepper.recording.batches import Runs, appeared
 from stepper.recording.catalog import Catalog
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database
-from stepper.recording.packing import all_unpacked, unpacked
+from stepper.recording.packing import all_unpacked, unpacked, unpacked_run
 from stepper.recording.rows import Stretch
 
 _CODES_TOGETHER = 32
@@ -114,7 +114,7 @@ class _Codes:
     def of(self, translation: int) -> dict[int, tuple[str, ...]]:
         """By the guards' ids; empty until they have been built."""
         body = self.body(translation)
-        return {} if body is None else unpacked(self._database, self._decoder, body)
+        return {} if body is None else unpacked_run(self._database, self._decoder, body)
 
     def body(self, translation: int) -> bytes | None:
         """What `of` decodes, as it is stored; None: nothing is."""

@@ -28,7 +28,7 @@ import msgspec
 from stepper.model.trace import Moment
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
-from stepper.recording.packing import unpacked
+from stepper.recording.packing import MOST_BYTES, unpacked, unpacked_run
 from stepper.recording.schema import MOST_TOGETHER
 
 _READ_TOGETHER = 1024
@@ -36,7 +36,7 @@ _READ_TOGETHER = 1024
 _KEPT = 65_536
 """Moments that are kept, decoded."""
 _LEAST_BYTES = 3
-"""What a moment takes in a run's body, at least."""
+"""What a moment takes in a run's body before that is compressed, at least."""
 _LARGEST = 2**63 - 1
 
 
@@ -166,7 +166,7 @@ class Moments:
         """
         for first, count, size in self._database.query(
             tuple[int, int, int],
-            "SELECT first, count, length(body) FROM moments WHERE first > ? ORDER BY first",
+            f"SELECT first, count, {MOST_BYTES} FROM moments WHERE first > ? ORDER BY first",
             (self._firsts[-1] if self._firsts else -_LARGEST,),
         ):
             last = first + count - 1
@@ -271,7 +271,7 @@ class Moments:
         return self._lasts[at] - self._firsts[at] + 1
 
     def _decoded(self, first: int, body: bytes, count: int) -> Run:
-        found = unpacked(self._database, self._decoder, body)
+        found = unpacked_run(self._database, self._decoder, body)
         if not len(found.frames) == len(found.ips) == count:
             raise _cut(self._database, first, count)
         deltas = Deltas(self._database, first, count, found.deltas)

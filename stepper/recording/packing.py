@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Iterable
 from typing import Any, TypeVar
 
@@ -12,6 +13,15 @@ from stepper.recording.database import Database, damaged
 Record = TypeVar("Record")
 
 _encoder = msgspec.msgpack.Encoder()
+
+_ZLIB = b"\x78"
+"""How compressed bytes begin, and no record does: in msgpack it is a number."""
+_LEAST = 512
+"""Bytes of a run that are worth compressing."""
+_MOST = 64 * 1024 * 1024
+"""Bytes of a run that are compressed: a file of unknown author can claim any size."""
+MOST_BYTES = "length(body) * CASE WHEN substr(body, 1, 1) = x'78' THEN 1032 ELSE 1 END"
+"""How many bytes a stored run can have before it is compressed, at most: in SQL."""
 
 
 def pack(record: object) -> bytes:
@@ -27,6 +37,41 @@ def clean(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def compressed(run: bytes) -> bytes:
+    """A run as it is stored: compressed, unless it is short. Fast, which is more than half of what
+    can be had: a run repeats itself."""
+    return zlib.compress(run, 1) if _LEAST <= len(run) <= _MOST else run
+
+
+def inflated(database: Database, stored: bytes) -> bytes:
+    """A run as it was before it was compressed.
+
+    Raises:
+        RecordingError: the bytes are damaged, or stand for too many.
+    """
+    if not stored.startswith(_ZLIB):
+        return stored
+    inflating = zlib.decompressobj()
+    try:
+        run = inflating.decompress(stored, _MOST)
+    except zlib.error as error:
+        raise damaged(database.path, str(error)) from error
+    if not inflating.eof:
+        raise damaged(database.path, "a run is cut, or too long")
+    return run
+
+
+def unpacked_run(
+    database: Database, decoder: msgspec.msgpack.Decoder[Record], stored: bytes
+) -> Record:
+    """Decode a run.
+
+    Raises:
+        RecordingError: the bytes are not a record of the decoder's type.
+    """
+    return unpacked(database, decoder, inflated(database, stored))
 
 
 def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body: bytes) -> Record:

@@ -5,12 +5,13 @@ The documentation page is generated from this text.
 Rules. Moments are numbered 1, 2, 3 … without a hole. They are stored in runs: a row of `moments`
 holds all that were committed together, some thousands or just one, since a row for each would cost
 the program more than everything else that is written of it. What there are thousands of besides
-(descriptions, guards, nodes, events) is stored in runs, too. State is stored as deltas with
-keyframes: a moment's delta says what changed since the moment before *in the same frame*,
-`keyframe.state` holds the whole state every few hundred moments, so any moment is rebuilt in
-bounded time. No index is built while recording: rows are appended in the order of moments, so a
-reader finds a moment's rows by bisecting on the id. Binary columns are msgpack of the types named
-beside them; enumerations are the text of `stepper.model`.
+(descriptions, guards, nodes, events) is stored in runs, too. A run's bytes, and those of
+`guard_codes`, are compressed as zlib does it where they begin with `0x78`: short ones are not.
+State is stored as deltas with keyframes: a moment's delta says what changed since the moment before
+*in the same frame*, `keyframe.state` holds the whole state every few hundred moments, so any moment
+is rebuilt in bounded time. No index is built while recording: rows are appended in the order of
+moments, so a reader finds a moment's rows by bisecting on the id. Binary columns are msgpack of the
+types named beside them; enumerations are the text of `stepper.model`.
 
 Bump VERSION with every change that an older reader would misread, and say it in HISTORY.
 """
@@ -27,10 +28,11 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 10
+VERSION = 11
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    11: "What is stored in runs is compressed, and so is `guard_codes`; in 10 it was not.",
     10: "What became known about sizes when an attempt was over stands in `late_shape_step`. Files "
     "of format 9 have none of it.",
     9: "What torch's flight recorder says of collectives stands in `collective_reading`. Files of "

@@ -48,7 +48,7 @@ from stepper.model.trace import (
 from stepper.recording.at_once import at_once
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
-from stepper.recording.packing import clean, pack
+from stepper.recording.packing import clean, compressed, pack
 from stepper.recording.secrets import Secrets
 from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows
 from stepper.support.debug_log import log
@@ -103,6 +103,9 @@ _STATEMENTS = (
     _TRIED, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
+
+_RUNS = (_MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _EVENTS)
+"""Whose last column is compressed."""
 
 Source = Callable[[], tuple[int, int, bytes] | None]
 """Gives a run of what waits elsewhere: the first's number, how many there are, and their body. It
@@ -420,6 +423,10 @@ class Writer:
             self._secrets.clean(
                 rows, codes=_CODE, values=_DESCRIPTIONS, data=(_GUARD_PROGRAM, _TRIED)
             )
+        for sql in _RUNS:
+            values: list[Any] = rows[sql]
+            width = sql.count("?")
+            values[width - 1 :: width] = map(compressed, values[width - 1 :: width])
         try:
             self._database.write(_in_many_rows(rows), forget, wait=wait)
         except UnicodeEncodeError:  # rare, so nobody looks beforehand

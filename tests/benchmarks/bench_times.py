@@ -22,6 +22,7 @@ from stepper.analysis.slow_lines import slow_lines
 from stepper.model.timing import Timing
 from tests.benchmarks.bench_questions import Question, asking, time_of
 from tests.recordings import straight_code
+from tests.stored import inflated
 from tests.tape import Tape
 
 MOST_SECONDS = 1.0
@@ -79,7 +80,7 @@ def timed_recording(path: str, steps: int) -> None:
     tape.close()
     with sqlite3.connect(path) as connection:
         for first, body in connection.execute("SELECT first, body FROM moments").fetchall():
-            parts = msgspec.msgpack.decode(body)[:3]
+            parts = msgspec.msgpack.decode(inflated(body))[:3]
             clock = [first * STEP, *([STEP] * (len(parts[0]) - 1))]
             whole = msgspec.msgpack.encode([*parts, clock])
             connection.execute("UPDATE moments SET body = ? WHERE first = ?", (whole, first))

@@ -37,6 +37,7 @@ import msgspec
 from stepper.analysis.views import COLUMNS
 from stepper.cli import main
 from tests.recordings import sample_recording
+from tests.stored import inflated
 
 SECONDS = 120
 MEMORY = 3 << 30
@@ -142,7 +143,7 @@ def _packed(path: Path, chance: random.Random) -> None:
 
 def _spoilt(body: bytes, chance: random.Random) -> bytes:
     try:
-        record = [msgspec.msgpack.decode(body)]
+        record = [msgspec.msgpack.decode(inflated(body))]
     except (msgspec.DecodeError, UnicodeError):
         record = []  # it was spoilt before
     if not record or chance.random() < 0.15:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import random
+import resource
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,6 +22,7 @@ from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
 from stepper.recording.schema import Moments
 from tests.recordings import Tape
+from tests.stored import inflated
 
 CODE = Code(0, "f", "f", "f.py", 1, tuple(Instruction(i, "NOP", line=i) for i in range(10)))
 
@@ -274,3 +278,38 @@ def test_stepping_over_a_big_call_does_not_look_at_each_step(tmp_path: Path) -> 
     each_step = min(taken(lambda it: list(it.moments(1, 10_002))) for _ in range(3))
     for start, direction in ((1, 1), (10_002, -1)):
         assert min(taken(over(start, direction)) for _ in range(3)) < each_step
+
+
+def test_a_compressed_run_stands_for_no_more_than_a_run_can_be(tmp_path: Path) -> None:
+    """A file of unknown author can claim anything: a megabyte stands for a gigabyte."""
+    recording = recorded(tmp_path / "r.stepper", (10, 20, 30))
+    compressing = zlib.compressobj(9)
+    bomb = b"".join(compressing.compress(bytes(1 << 20)) for _ in range(300)) + compressing.flush()
+    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for body in (bomb, zlib.compress(pack([]))[:-2], b"\x78\x01" + b"\xff" * 40):
+        recording = spoil(recording, "UPDATE moments SET body = ? WHERE first = 11", body)
+        assert recording.moment(10).id == 10
+        with pytest.raises(RecordingError, match="damaged"):
+            recording.moment(11)
+    recording.close()
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - held < 200_000
+
+
+def test_runs_that_are_not_compressed_are_read_too(tmp_path: Path) -> None:
+    """As all of older files."""
+    recording = recorded(tmp_path / "r.stepper", (), 2_000)
+    told = [*recording.moments(1, 2_000)]
+    recording.close()
+    with contextlib.closing(sqlite3.connect(recording.path)) as connection, connection:
+        compressed = 0
+        for table in ("moments", "descriptions", "events"):
+            for first, body in connection.execute(f"SELECT first, body FROM {table}").fetchall():
+                compressed += inflated(body) != body
+                sql = f"UPDATE {table} SET body = ? WHERE first = ?"
+                connection.execute(sql, (inflated(body), first))
+        connection.execute("PRAGMA user_version=10")
+    assert compressed > 1
+    older = Recording.open(recording.path)
+    assert [*older.moments(1, 2_000)] == told
+    assert older.state(1_999).moment == told[1_998]
+    older.close()

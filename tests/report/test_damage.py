@@ -18,6 +18,7 @@ from stepper.report.markdown import markdown
 from stepper.report.page import page
 from tests.recordings import sample_recording
 from tests.report.reading import Page
+from tests.stored import inflated
 
 
 @pytest.mark.parametrize(
@@ -54,7 +55,7 @@ def test_a_report_is_written_or_refused_whatever_the_nodes_say(
     sample_recording(path)
     with contextlib.closing(sqlite3.connect(path)) as connection:
         for first, body in connection.execute("SELECT first, body FROM nodes").fetchall():
-            nodes = msgspec.msgpack.decode(body, type=list[Node])
+            nodes = msgspec.msgpack.decode(inflated(body), type=list[Node])
             spoilt = pack([msgspec.structs.replace(node, **change) for node in nodes])
             connection.execute("UPDATE nodes SET body = ? WHERE first = ?", (spoilt, first))
         connection.commit()

@@ -27,12 +27,12 @@ from stepper.report.telling import Teller
 from tests import ready
 from tests.conftest import clean_environment
 from tests.recordings import sample_recording
+from tests.stored import inflated
 from tests.tape import Tape
 
 PROGRAM = """
 import enum
 import torch
-
 class Secret(enum.Enum):
     KEY = "canary-enum"
     def __repr__(self):
@@ -183,7 +183,9 @@ def plant(data: Any, planting: Callable[[str], str]) -> Any:
             return data if data in _ENUMERATED else planting(data)
         case bytes():
             try:
-                return msgspec.msgpack.encode(plant(msgspec.msgpack.decode(data), planting))
+                return msgspec.msgpack.encode(
+                    plant(msgspec.msgpack.decode(inflated(data)), planting)
+                )
             except msgspec.DecodeError:
                 return data
         case dict():
