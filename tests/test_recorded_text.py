@@ -27,6 +27,7 @@ TAKES_APART = frozenset(
 IN_ANALYSIS = {
     "activity.py": {"under_way": "Python's: the name of an instruction"},
     "answering.py": {"_limit_memory": "the kernel's"},
+    "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "break_remedies.py": {
         "_reordered": "torch's: the source of what is called",
         "_decorated": "the name of a module",
