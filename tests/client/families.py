@@ -78,6 +78,10 @@ print(sorted(os.wait()[1] for _ in writers), flush=True)
 """Two forked workers that compile on request."""
 
 
+_AFTER_THE_END = 15.0
+"""Seconds in which the system takes away what has ended."""
+
+
 class Family:
     """A program under the debugger, and what is seen of it."""
 
@@ -94,11 +98,18 @@ class Family:
             self.output += event.text
 
     def until(self, happened: Callable[[], object], seconds: float = 600.0) -> None:
-        """Wait until something is true."""
+        """Wait until something is true: not for long when all processes have ended."""
         deadline = time.monotonic() + seconds
         while not happened():
-            assert time.monotonic() < deadline, (self.output, self.texts())
+            if not any(session.live for session in self.processes.sessions):
+                deadline = min(deadline, time.monotonic() + _AFTER_THE_END)
+            assert time.monotonic() < deadline, self._said()
             select.select([], [], [], 0.02)
+
+    def _said(self) -> str:
+        status = self.first.exit_status
+        ended = "the program is alive" if status is None else f"the program {status.sentence}"
+        return "\n".join([f"{ended}, and it never came true. It said:", self.output, *self.texts()])
 
     def says(self, text: str) -> None:
         """Wait until the program has written something."""

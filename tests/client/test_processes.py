@@ -246,3 +246,10 @@ def test_a_breakpoint_can_name_a_process(written: str, meant: str) -> None:
 def test_a_breakpoint_names_one_process() -> None:
     with pytest.raises(BreakpointError, match="'rank' is said twice"):
         parse_breakpoint("graph-break, rank 1, rank 2")
+
+
+def test_who_waits_for_a_program_that_has_died_is_told_what_it_said(tmp_path: Path) -> None:
+    with family(tmp_path, "raise SystemExit('no such port')") as dead:
+        with pytest.raises(AssertionError, match="the program ended with exit code 1") as told:
+            dead.says("serving")
+        assert "no such port" in str(told.value)

@@ -326,3 +326,52 @@ def test_what_comes_first_to_dynamo_is_recorded_in_a_child(doors: Doors) -> None
     assert [each.name for each in recording.timings() or ()] == ["by_itself"]
     recording.close()
     assert doors.skips(9)[0].startswith("torch._dynamo.run asked for at ")
+
+
+POOLS = """
+import multiprocessing
+from concurrent.futures import ProcessPoolExecutor
+
+def work(number):
+    import torch
+    @torch.compile(backend="eager")
+    def compiled(x):
+        return x * number
+    return compiled(torch.ones(2)).tolist()
+
+class Items:
+    def __len__(self):
+        return 2
+    def __getitem__(self, number):
+        return work(number)[0]
+
+def main():
+    for how in ("spawn", "forkserver"):
+        context = multiprocessing.get_context(how)
+        with ProcessPoolExecutor(1, mp_context=context) as pool:
+            print(how, list(pool.map(work, [2, 3])))
+    import torch
+    from torch.utils.data import DataLoader
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        print("fork", pool.map(work, [2, 3]))
+        pool.close()
+        pool.join()
+    print("loader", [batch.tolist() for batch in DataLoader(Items(), num_workers=1)])
+
+if __name__ == "__main__":
+    main()
+"""
+
+
+def test_what_workers_of_pools_and_loaders_compile_is_recorded(tmp_path: Path) -> None:
+    (tmp_path / "pools.py").write_text(POOLS)
+    command = ["-m", "stepper", "record", "--children", "-o", "session", "pools.py"]
+    outcome = run(command, tmp_path)
+    each = "[[2.0, 2.0], [3.0, 3.0]]"
+    said = [f"spawn {each}", f"forkserver {each}", f"fork {each}", "loader [[0.0], [1.0]]"]
+    assert (outcome.status, outcome.out.splitlines()) == (0, said), outcome.err
+    workers = [each for each in read(str(tmp_path / "session")).recorded if each.how != "first"]
+    assert len(workers) == 4
+    for worker in workers:
+        assert functions(worker) == ["work.<locals>.compiled"] * 2
+        assert (worker.state, worker.exit) == ("exited", 0)
