@@ -5,6 +5,11 @@
 starts so many ranks, forked from this process, which has imported torch; under `torchrun` it is one
 of the ranks. The first kind is planted in rank 1, the next in rank 2, ….
 
+    planted.py rounds KIND,KIND,... ...
+
+is a rank under `torchrun`, too: it records round after round, each into a folder of its name. The first kind of a
+round is planted in rank 1, the next in rank 2, ….
+
     planted.py alone KIND ...
 
 records in this process, for each kind, four ranks one after the other, into a folder of its name.
@@ -114,6 +119,24 @@ def fork_ranks(ranks: int, kinds: Sequence[str]) -> None:
         os.waitpid(child, 0)
 
 
+def take_turns(rounds: Sequence[str]) -> None:
+    """One of several ranks as torchrun has them, which records each round by itself."""
+    import stepper
+
+    dist.init_process_group("gloo")
+    rank, ranks = dist.get_rank(), dist.get_world_size()
+    for name in rounds:
+        kinds = name.split(",")
+        mine = (["", *kinds] + [""] * ranks)[rank]
+        os.makedirs(name, exist_ok=True)
+        torch._dynamo.reset()
+        with stepper.record(f"{name}/rank{rank}.stepper"):
+            work(kinds, mine)
+        if mine == "skip":
+            dist.all_reduce(torch.ones(2))  # for which the others wait
+    dist.destroy_process_group()
+
+
 def be_all_ranks(kinds: Sequence[str]) -> None:
     """Four ranks, one after the other, with the kind in the second."""
     import stepper
@@ -131,6 +154,8 @@ def be_all_ranks(kinds: Sequence[str]) -> None:
 def main(first: str, *kinds: str) -> None:
     if first == "alone":
         be_all_ranks(kinds)
+    elif first == "rounds":
+        take_turns(kinds)
     elif "RANK" in os.environ:
         be_a_rank(kinds)
     else:

@@ -19,7 +19,7 @@ from stepper.recording.reader import Recording
 from stepper.recording.session_folder import read
 from tests.conftest import CORPUS, ROOT, clean_environment
 from tests.ready import python, stepper
-from tests.real.ranks import PLANTED, line, missing, record, told
+from tests.real.ranks import PLANTED, PROGRAM, line, missing, record, told
 
 pytestmark = pytest.mark.slow
 
@@ -60,19 +60,21 @@ def test_six_of_eight_ranks_under_torchrun_do_something_else(session: Path) -> N
         assert not missing(text, kind, rank), text
 
 
-@pytest.mark.parametrize("kinds", [PLANTED[:3], PLANTED[3:]], ids=" ".join)
-def test_three_of_four_ranks_do_something_else(tmp_path: Path, kinds: tuple[str, ...]) -> None:
-    text = told(done(tmp_path, 4, *kinds))
-    assert text.startswith("4 recordings in 4 classes that did the same")
-    for rank, kind in enumerate(kinds, 1):
-        assert not missing(text, kind, rank), text
-
-
-@pytest.mark.parametrize("kind", PLANTED)
-def test_one_of_two_ranks_does_something_else(tmp_path: Path, kind: str) -> None:
-    text = told(done(tmp_path, 2, kind))
-    assert text.startswith("2 recordings in 2 classes that did the same")
-    assert not missing(text, kind, 1), text
+@pytest.mark.parametrize("ranks", [2, 4])
+def test_each_kind_in_some_of_two_and_four_ranks_under_torchrun(tmp_path: Path, ranks: int) -> None:
+    others = ranks - 1
+    rounds = [PLANTED[at : at + others] for at in range(0, len(PLANTED), others)]
+    run = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks))
+    environment = clean_environment() | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    subprocess.run(
+        [sys.executable, *run, str(PROGRAM), "rounds", *map(",".join, rounds)],
+        cwd=tmp_path, env=environment, check=True, timeout=600, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    for kinds in rounds:
+        text = told(tmp_path / ",".join(kinds))
+        assert text.startswith(f"{ranks} recordings in {ranks} classes that did the same"), text
+        for rank, kind in enumerate(kinds, 1):
+            assert not missing(text, kind, rank), text
 
 
 def test_a_collective_that_one_of_eight_ranks_skips(session: Path) -> None:
