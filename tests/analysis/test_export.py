@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import shutil
+import sqlite3
 import sys
 from pathlib import Path
+from textwrap import dedent
 from typing import Any
 
 import pytest
@@ -70,6 +73,67 @@ def test_polars_reads_the_same(session: SessionFolder, exported: Path) -> None:
     found = polars.scan_parquet(files, hive_partitioning=True).select(columns).collect()
     sql = f"SELECT {', '.join(columns)} FROM guards"
     assert sorted(found.rows(), key=repr) == asked(session, sql)
+
+
+RANKS = 256
+ODD = 7
+"""The rank in which one guard is another."""
+GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "query.md"
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What is exported of so many ranks."""
+    folder = tmp_path_factory.mktemp("many")
+    first = folder / "0.stepper"
+    sample_recording(str(first))
+    for rank in range(RANKS):
+        if rank:
+            shutil.copy(first, folder / f"{rank}.stepper")
+        entry = {"pid": rank, "rank": rank, "started": 1.0, "recording": f"{rank}.stepper"}
+        (folder / f"{rank}.json").write_text(json.dumps(entry))
+    with contextlib.closing(sqlite3.connect(folder / f"{ODD}.stepper")) as odd, odd:
+        for key, body in odd.execute("SELECT translation, body FROM guard_codes").fetchall():
+            body = body.replace(b"scale == 2.0", b"scale == 3.0")
+            odd.execute("UPDATE guard_codes SET body = ? WHERE translation = ?", (body, key))
+    out = folder / "ranks-parquet"
+    assert not list(export(read(str(folder)), str(out)))
+    return out
+
+
+def of_the_guide(begins: str) -> str:
+    """The block of the guide that begins so."""
+    blocks = re.findall(r"(?:^    .*\n)+", GUIDE.read_text(), re.MULTILINE)
+    (found,) = [dedent(block) for block in blocks if block.startswith(f"    {begins}")]
+    return found
+
+
+def test_duckdb_asks_256_ranks_what_the_guide_asks(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(many.parent)
+    compiled = duckdb.sql(of_the_guide("SELECT rank, function").rstrip(";")).fetchall()
+    assert {row[0] for row in compiled} == set(range(RANKS))
+    assert {row[2] for row in compiled if row[1] == "Net.forward"} == {2}
+    differ = duckdb.sql(of_the_guide("SELECT kind, source").rstrip(";")).fetchall()
+    others = [rank for rank in range(RANKS) if rank != ODD]
+    assert {code: sorted(ranks) for _, _, code, ranks in differ} == {
+        "L['self'].scale == 2.0": others,
+        "L['self'].scale == 3.0": [ODD],
+    }
+
+
+@pytest.mark.skipif("polars" not in sys.modules, reason="it is installed for development only")
+def test_polars_asks_256_ranks_what_the_guide_asks(
+    many: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(many.parent)
+    opened, asks = of_the_guide("guards = polars").splitlines()
+    names: dict[str, Any] = {"polars": polars}
+    exec(opened, names)
+    found = eval(asks, names)
+    assert len(found) == 6
+    assert set(found["rank"]) == {RANKS}
 
 
 def test_the_processes_are_there_too(session: SessionFolder, exported: Path) -> None:
