@@ -45,7 +45,8 @@ class Ranks(msgspec.Struct, frozen=True):
     """All processes of a session that are compared."""
 
     classes: tuple[Class, ...]
-    """The largest first; of equals, the one with the lowest rank."""
+    """The largest first; of equals, one that compiled something, then the one with the lowest
+    rank."""
     unreadable: tuple[tuple[Process, str], ...] = ()
     """Those that cannot be compared, and why."""
     unfinished: tuple[Process, ...] = ()
@@ -106,7 +107,9 @@ def classes(processes: Iterable[Process], without: Iterable[Process] = ()) -> Ra
             found.setdefault(whole, []).append(process)
             read.append(process)
     made = [Class(tuple(members), *sizes[whole]) for whole, members in found.items()]
-    made.sort(key=lambda each: -len(each.processes))  # stable: then by the order they came in
+    # Stable: then by the order they came in. What compiled nothing, as the process that starts the
+    # others, is nothing that they are held against.
+    made.sort(key=lambda each: (-len(each.processes), not each.frames))
     return Ranks(
         tuple(made), tuple(unreadable), tuple(unfinished), tuple(without), compare(read, begun)
     )

@@ -6,6 +6,7 @@ import argparse
 from functools import partial
 from typing import Any
 
+from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, answer_or_replay
 
 
@@ -19,7 +20,7 @@ def add_to(subparsers: Any) -> None:
         "inlined from there, and by phase as the compiler times itself.",
         allow_abbrev=False,
     )
-    parser.add_argument("file", metavar="FILE", help="the recording")
+    add_recording(parser)
     parser.add_argument(
         "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
     )

@@ -321,7 +321,31 @@ def test_hostile_names_are_shown_as_signs(arguments: list[str], tmp_path: Path) 
 UNSEEN = "the recording has no end (the program was killed, or still runs): what came later"
 
 
-@pytest.mark.parametrize("question", [each for each in build_parser()[1] if "why-" in each])
+QUESTIONS = [each for each in build_parser()[1] if "why-" in each]
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, "report"])
+def test_a_question_takes_a_session_folder_and_a_process_of_it(
+    question: str, sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "session"
+    folder.mkdir()
+    for rank in (0, 1):
+        shutil.copy(sample, folder / f"{rank}.stepper")
+        entry = {"pid": rank + 10, "rank": rank, "recording": f"{rank}.stepper"}
+        (folder / f"{rank}.json").write_text(json.dumps(entry))
+    more = {"why-guard": ["1"], "why-shape": ["x.size(0)"], "report": ["-o", str(tmp_path / "r")]}
+    options = more.get(question, [])
+    main([question, sample, *options])
+    alone = capsys.readouterr().out
+    for named in (["--rank", "1"], ["--process", "11"]):
+        assert main([question, str(folder), *options, *named]) == 0
+        assert capsys.readouterr().out == alone
+    assert main([question, str(folder), *options]) == 2
+    assert "choose one with --process N or --rank N" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
 def test_what_was_not_seen_to_the_end_is_no_proof_that_nothing_happened(
     question: str, sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
