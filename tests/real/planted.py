@@ -7,8 +7,8 @@ of the ranks. The first kind is planted in rank 1, the next in rank 2, ….
 
     planted.py rounds KIND,KIND,... ...
 
-is a rank under `torchrun`, too: it records round after round, each into a folder of its name. The first kind of a
-round is planted in rank 1, the next in rank 2, ….
+is a rank under `torchrun`, too: it records round after round, each into a folder of its name. The
+first kind of a round is planted in rank 1, the next in rank 2, ….
 
     planted.py alone KIND ...
 
