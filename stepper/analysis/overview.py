@@ -17,7 +17,7 @@ from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import compiled_name, compiled_title
+from stepper.client.frame_names import brief_compiled_name, compiled_name, compiled_title
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId, Translation
@@ -110,5 +110,5 @@ def _fixed(recording: Recording) -> Iterator[Line]:
 
 def _frame(recording: Recording, item: Translation) -> Line:
     where = _where(recording, PythonFrame(item.filename, item.line, item.name))
-    name = compiled_title(recording, item)
+    name = f"{item.compile_id or '-'} {brief_compiled_name(recording, item)}"
     return _row(clip(name, 48), where, translation_summary(item), item.first_moment)

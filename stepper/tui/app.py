@@ -52,9 +52,6 @@ _TICK = 0.1
 _FAR_TICK = 1.0
 """Seconds between two looks at a recording that another process writes."""
 
-_TWICE = 2.0
-"""Seconds within which a second Ctrl-C goes to the program."""
-
 
 _LONG = 0.5
 """Seconds from which on Ctrl-C goes to what the program was asked to do. Not at once: when it had
@@ -140,7 +137,7 @@ class StepperApp(Moving):
             pane.on_session_event(event)
         match event:
             case Stopped():
-                self._frame = None
+                self._frame = self._stopping = None
                 others = OTHERS if event.reason == "entry" and self.program.processes else ""
                 told = event.text or STOPS.get(event.reason, "")
                 self._tell(self.cursor.arrived(), f"{told}{others}")
@@ -266,14 +263,13 @@ class StepperApp(Moving):
             what = "stands still already" if session.live else "is over"
             self.say(f"nothing to interrupt: the program {what}; q quits", "warning")
             return
-        now = time.monotonic()
-        if now - self._last_interrupt < _TWICE:
+        if self._stopping is session:
             session.interrupt()
             self.say("Ctrl-C sent to the program")
         else:
             pause(session)
             self._watch("stops at its next moment; Ctrl-C again: to the program")
-        self._last_interrupt = now
+            self._stopping = session
 
     def action_terminate(self) -> None:
         if self.session.live:

@@ -45,7 +45,7 @@ PANE_KEYS = {
     "frames": "0",
     "output": "O",
     "console": "e",
-    "result": "f",
+    "result": "w",
     "timeline": "t",
     "cache": "k",
     "flame": "T",

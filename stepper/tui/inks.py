@@ -80,14 +80,20 @@ def _first_distinct(candidates: Iterator[Color], taken: list[Color]) -> Color:
 
 
 def _readable(hue: float, saturation: float, lightness: float, background: Color) -> Color:
-    """A colour for text: lighter, or on a light background darker, where it would hardly be
-    seen."""
+    """A colour for text: lighter, or on a light background darker, where it would hardly be seen,
+    also as the grey that stands for it where NO_COLOR is set."""
     end = 1.0 if _luminance(background) < 0.18 else 0.0
     steps = (
         Color.from_hsl(hue, saturation, lightness + (end - lightness) * percent / 100)
         for percent in range(0, 105, 5)
     )
-    return next(step for step in steps if contrast_of(step, background) >= _READABLE)
+    grey = background.monochrome
+    return next(
+        step
+        for step in steps
+        if contrast_of(step, background) >= _READABLE
+        and contrast_of(step.monochrome, grey) >= _READABLE
+    )
 
 
 def blended(background: Color, towards: Color, contrast: float) -> Color:

@@ -115,11 +115,11 @@ KEYS: tuple[Key, ...] = (
     ),
     Key(
         "Go",
-        "G",
-        "G",
+        "f,G",
+        "f G",
         "newest",
         "Newest moment",
-        "Go to the newest moment, where a live program stands.",
+        "Go to the newest moment, where a live program stands; while it runs, follow it.",
     ),
     Key(
         "Stop",

@@ -21,7 +21,7 @@ from stepper.tui.stage import Stage
 from stepper.tui.trying import Trying
 from stepper.tui.why_screen import WhyScreen
 
-RUNS = "runs; Ctrl-C stops it, G follows"
+RUNS = "runs; Ctrl-C stops it, f follows"
 
 
 class Moving(Stage):

@@ -108,7 +108,8 @@ class Stage(PromptKeys[int]):
         self._repeat = (Motion.STEP, 1)
         self._event_kind: EventKind | None = None
         self._timer: Timer | None = None
-        self._last_interrupt = 0.0
+        self._stopping: Session | None = None
+        """Which was asked to stop, and has not come to it yet."""
         self._banner_hidden = False
         self._evaluated = 0
         self._collector = Collector()

@@ -218,6 +218,8 @@ def test_text_can_be_read_in_every_theme_also_on_marked_rows(theme: str) -> None
             for ground, (behind, least) in grounds.items():
                 found = contrast_of(Color.from_rich_color(color), behind)
                 assert found >= least, f"{role} on {ground or 'the background'}: {found:.1f}"
+                grey = contrast_of(Color.from_rich_color(color).monochrome, behind.monochrome)
+                assert grey >= least, f"{role} without colours: {grey:.1f}"
 
 
 @pytest.mark.parametrize("theme", BUILTIN_THEMES)

@@ -149,7 +149,7 @@ async def test_the_result_shows_bytecode_side_by_side_and_follows_the_instructio
             if _instruction(recording, moment) == "LOAD_FAST self"
         )
     async with opened(sample_path, WIDE, at=begins) as (app, pilot):
-        await pilot.press("f", "z")
+        await pilot.press("w", "z")
         assert "0/0 Net.forward  compiled  2 attempts" in text(app)
         rows = [line for line in plain(app) if line.startswith("▶ ")]
         assert len(rows) == 1
@@ -165,7 +165,7 @@ async def test_the_result_says_why_the_graph_broke_and_compares_attempts(
     with contextlib.closing(Recording.open(str(sample_path))) as recording:
         second = recording.attempt(2).first_moment + 1
     async with opened(sample_path, WIDE, at=second) as (app, pilot):
-        await pilot.press("f", "z", "v")
+        await pilot.press("w", "z", "v")
         assert "check_tensor(L['x'])" in text(app)
         await pilot.press("v")
         assert "return ((x,),)" in text(app)
@@ -189,7 +189,7 @@ async def test_a_result_that_is_not_there_is_explained(sample_path: Path) -> Non
         assert app.session.recording is not None
         failed = app.session.recording.translations()[-1]
         app._tell(app.cursor.goto(failed.first_moment))
-        await pilot.press("f", "z")
+        await pilot.press("w", "z")
         assert "the frame was failed: InternalTorchDynamoError: boom" in text(app)
 
 
@@ -255,7 +255,7 @@ async def test_hidden_panes_ask_the_recording_for_nothing(
 
 async def test_a_step_in_a_long_session_is_painted_at_once(big_path: Path) -> None:
     async with opened(big_path, WIDE, at=90_000) as (app, pilot):
-        for keys in ("6", "v", "v", "7", "9", "f", "t"):
+        for keys in ("6", "v", "v", "7", "9", "w", "t"):
             await pilot.press(keys)
             spent: list[float] = []
             for step in "sSsS":

@@ -170,6 +170,52 @@ def test_the_end_of_the_program_by_a_signal_is_explained(tmp_path: Path) -> None
         terminal.until(lambda: position(terminal) == last - 1)
 
 
+def test_the_main_paths_of_the_screen(tmp_path: Path) -> None:
+    """What one finds without a manual, each by its key: the answer, home, the palette, search,
+    layouts, a breakpoint that is refused with the nearest, and what leaves without killing."""
+    script = tmp_path / "net.py"
+    script.write_text(
+        "import torch\n"
+        "class Net(torch.nn.Module):\n"
+        "    def forward(self, x):\n"
+        "        print('seen')\n"
+        "        return x * 2\n"
+        "torch.compile(Net(), backend='eager')(torch.ones(3))\n"
+        "name = input('name? ')\n"
+        "print('hello', name, flush=True)\n"
+        "while True: pass\n"
+    )
+    with stepper("run", str(script), state=tmp_path, size=(100, 30)) as terminal:
+        terminal.sees("STOPPED", "entry")
+        terminal.keys("B")
+        terminal.sees("function:GLOB")
+        terminal.keys("nte.py:3\r")
+        terminal.sees("there is no file nte.py: did you mean net.py?")
+        terminal.keys("\x1b\x1b")
+        terminal.until(lambda: "function:GLOB" not in terminal.text)
+        terminal.keys("c")
+        terminal.sees("LIVE", "name?")
+        terminal.keys("f")
+        terminal.sees("follows the recording")
+        terminal.keys("O")
+        terminal.sees("input for the program")
+        terminal.keys("Ann\r")
+        terminal.sees("hello Ann")
+        terminal.keys("\x03")
+        terminal.sees("stops at its next moment")
+        # However long that takes: it never compiles again.
+        terminal.sees("nothing new for")
+        terminal.keys("\x03")
+        terminal.sees("ENDED", "causes of graph breaks", "Net.forward, resumed at 4")
+        terminal.keys("\r")
+        terminal.sees("graph break: ", "change: ")
+        terminal.keys("\x06seen")
+        terminal.sees("source: 1 hit")
+        terminal.keys("\x1b")
+        terminal.keys("q")
+        quit_and_wait(terminal)
+
+
 def test_ctrl_c_pauses_a_running_program_and_not_the_debugger(tmp_path: Path) -> None:
     script = tmp_path / "endless.py"
     script.write_text(

@@ -33,7 +33,7 @@ async def looking(path: Path) -> AsyncIterator[tuple[StepperApp, CacheSession, P
     app = StepperApp(session)
     async with app.run_test(size=WIDE) as pilot:
         await pilot.pause()
-        await pilot.press("f", "z")
+        await pilot.press("w", "z")
         await pilot.pause()
         yield app, session, pilot
         session.alive = False
@@ -72,5 +72,5 @@ async def test_why_there_is_none_is_said_and_to_come_back_asks_again(
 
 async def test_a_recording_alone_has_nothing_to_decompile(sample_path: Path) -> None:
     async with opened(sample_path, WIDE, at=20) as (app, pilot):
-        await pilot.press("f", "z", "V")
+        await pilot.press("w", "z", "V")
         await until(pilot, lambda: "a recording holds no code to decompile" in text(app))

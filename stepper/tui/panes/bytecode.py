@@ -76,7 +76,7 @@ class BytecodePane(Pane):
         arrow = ("▶" if snapshot.innermost else "▷") if current else " "
         spans: list[Span] = [
             (_sign(snapshot.breakpoints, code, index), "breakpoint"),
-            (arrow, "key"),
+            (arrow, "here"),
             (_line_column(code.instructions, index), "number"),
             ("»" if index in self._targets else " ", "executed"),
             (f"{place(here):>4} ", "dim"),

@@ -343,10 +343,11 @@ class TimelineView(Themed, can_focus=True):
             if any(self.timeline.counts(kind, window)):
                 legend += [(f"  {sign}", role), (f" {_NAMES[kind]}", "dim")]
         room = window.width - sum(len(text) for text, _ in legend)
-        text = ""
+        text, before = "", -1
         for column in range(0, max(0, room - _TICK), _TICK):
-            number = f"╵{window.moments(column)[0]:,}"
-            text = f"{text:<{column}}{number}"
+            first = window.moments(column)[0]
+            if first != before:  # few moments are as wide as several numbers
+                text, before = f"{text:<{column}}╵{first:,}", first
         return [(f"{text:<{max(0, room)}}"[: max(0, room)], "dim"), *legend]
 
     def _draw_marks(self, window: Window) -> list[Span]:
