@@ -13,7 +13,7 @@ from stepper.client.text import clip, plural
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
-from stepper.recording.session_folder import Process, SessionFolder
+from stepper.recording.session_folder import Process, SessionFolder, is_session, read
 
 _WIDTH = 118
 _OPENED = 500
@@ -124,6 +124,24 @@ def end_text(process: Process) -> str:
     if process.state == "exited" and process.exit is not None:
         return f"exited, {process.exit}"
     return process.state
+
+
+def title_in_session(path: str) -> str:
+    """What the process of a recording is called among those of its session folder: `process 4711,
+    rank 1`, as `stepper.analysis.live_processes` calls one that lives. Empty: it is the only one,
+    or the recording is in no session folder."""
+    folder = os.path.dirname(os.path.abspath(path))
+    if not is_session(folder):
+        return ""
+    try:
+        recorded = read(folder).recorded
+    except RecordingError:
+        return ""
+    mine = (each for each in recorded if os.path.basename(each.recording) == os.path.basename(path))
+    found = next(mine, None)
+    if found is None or len(recorded) < 2:
+        return ""
+    return f"process {found.pid}" + ("" if found.rank is None else f", rank {found.rank}")
 
 
 def label(process: Process) -> str:

@@ -15,6 +15,7 @@ from textual.timer import Timer
 
 from stepper.analysis.activity import activity
 from stepper.analysis.live_processes import process_title
+from stepper.analysis.processes import title_in_session
 from stepper.client.cursor import Cursor
 from stepper.client.names import program_name
 from stepper.client.session import Session
@@ -93,6 +94,9 @@ class Stage(PromptKeys[int]):
         """What the user wants done with a living program after the application has ended."""
         self.other = ""
         """Path of the recording to go on with, of another process of the session folder."""
+        self._title = "" if session.live else title_in_session(session.recording_path)
+        """What is looked at is called so among the processes of its session folder; empty: it is
+        alone, or alive."""
         self._begin_at = at
         self._why = why
         self._home = home
@@ -168,7 +172,7 @@ class Stage(PromptKeys[int]):
         if snapshot is None:
             return
         recording = snapshot.recording
-        name = program_name(recording.facts if recording else None)
+        name = self._title or program_name(recording.facts if recording else None)
         if self.session.started is not None:
             name = process_title(self.session)
         self._header.say(*header(snapshot, name))

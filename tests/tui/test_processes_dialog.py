@@ -28,6 +28,16 @@ def session(sample_path: Path, tmp_path: Path) -> Path:
     return tmp_path
 
 
+async def test_the_header_says_which_process_is_shown(session: Path, sample_path: Path) -> None:
+    for path, header in (
+        (session / "5.stepper", " process 5, rank 0 "),
+        (session / "7.stepper", " process 7, rank 1 "),
+        (sample_path, " train.py "),
+    ):
+        async with opened(path, NARROW) as (app, _):
+            assert plain(app)[0].startswith(header)
+
+
 async def test_another_process_is_chosen_from_a_list(session: Path) -> None:
     async with opened(session / "7.stepper", NARROW) as (app, pilot):
         await pilot.press("ctrl+o")
