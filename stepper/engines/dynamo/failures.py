@@ -177,10 +177,24 @@ def refuse_capture(recorder: Recorder, captured: LiveTranslation) -> bool:
     if not isinstance(error, ConstraintViolationError):
         return False
     failure = failure_of(error, recorder.moment, traced=True)
-    recorder.failed(msgspec.structs.replace(failure, stage=FailedStage.GUARDS), captured)
+    _fail_captured(
+        recorder, captured, error, msgspec.structs.replace(failure, stage=FailedStage.GUARDS)
+    )
+    return True
+
+
+def fail_captured(recorder: Recorder, captured: LiveTranslation, error: BaseException) -> None:
+    """Tell of a capture that what is made of it failed: in the backend, say."""
+    failure = failure_of(error, recorder.moment, traced=True)
+    _fail_captured(recorder, captured, error, failure)
+
+
+def _fail_captured(
+    recorder: Recorder, captured: LiveTranslation, error: BaseException, failure: Failure
+) -> None:
+    recorder.failed(failure, captured)
     reason = f"{type(error).__name__}: {message(error)}"
     recorder.end_translation(captured, Outcome.FAILED, reason=reason)
-    return True
 
 
 def _links(error: BaseException) -> Iterator[BaseException]:
@@ -222,7 +236,7 @@ def _stage(frames: list[FrameType], *, traced: bool) -> FailedStage:
     codes = [frame.f_code for frame in frames]
     if not traced:
         return FailedStage.LOOKUP
-    if any(map(versions.is_backend, codes)):
+    if versions.is_in_backend(codes):
         return FailedStage.DISPATCH if _runs_for_dispatch(codes) else FailedStage.BACKEND
     if any(map(versions.is_interpreting, codes)):
         return FailedStage.TRACING

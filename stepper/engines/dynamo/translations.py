@@ -262,10 +262,15 @@ class Translations:
     ) -> None:
         # Dynamo itself deals with most exceptions; some pass it by: those that end a program, what
         # it raises before it begins to trace, and what the compilation of a backward raises.
-        if exc_type is None or exc_value is None:
-            return
         # This hook, the context manager's `__exit__`, then who leaves it.
         caller = sys._getframe(2)
+        if self._captured is not None and versions.is_ahead_of_time(caller.f_code):
+            captured, self._captured = self._captured, None
+            if exc_value is not None and issubclass(type(exc_value), Exception):
+                failures.fail_captured(self._recorder, captured, exc_value)
+            return
+        if exc_type is None or exc_value is None:
+            return
         if is_backward_compile(caller.f_code):
             if issubclass(exc_type, Exception):
                 stack = _program_stack(caller)

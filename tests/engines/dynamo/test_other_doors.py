@@ -278,6 +278,34 @@ def test_a_capture_whose_operator_fails_is_blamed_on_its_instruction(
     recording.close()
 
 
+def no_kernel(graph: Any, inputs: Any) -> Any:
+    raise NotImplementedError("no such kernel")
+
+
+def not_to_be_saved(graph: Any, inputs: Any) -> Any:
+    return graph.forward
+
+
+@pytest.mark.parametrize("backend", [no_kernel, not_to_be_saved])
+def test_a_backend_that_fails_ahead_of_time_is_a_failure(tmp_path: Path, backend: Any) -> None:
+    path = tmp_path / "a.stepper"
+    # torch 2.11 has to be asked for it.
+    asked = {"enable_aot_compile": True} if torch.__version__.startswith("2.11.") else {}
+    with stepper.record(path), torch._dynamo.config.patch(asked):
+        ahead_of_time()
+        compiled: Any = torch.compile(double, fullgraph=True, backend=backend)
+        with pytest.raises((NotImplementedError, RuntimeError)) as raised:
+            compiled.aot_compile(((THREE,), {}))
+    recording = recorded(path)
+    made, failed = recording.translations()
+    assert (made.outcome, failed.outcome) == (Outcome.COMPILED, Outcome.FAILED)
+    (failure,) = recording.failures()
+    assert (failure.translation, failure.message) == (failed.id, str(raised.value))
+    in_it = backend is no_kernel
+    assert failure.stage is (FailedStage.BACKEND if in_it else FailedStage.OTHER)
+    recording.close()
+
+
 def test_a_capture_that_an_exception_leaves_has_failed(tmp_path: Path) -> None:
     path = tmp_path / "a.stepper"
     with stepper.record(path), pytest.raises(RuntimeError):

@@ -13,7 +13,8 @@ import operator
 import os
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from itertools import pairwise
 from types import CodeType, FrameType
 from typing import Any
 
@@ -114,6 +115,23 @@ def is_interpreting(code: CodeType) -> bool:
 def is_backend(code: CodeType) -> bool:
     """Whether a code object is that of what calls the backend with a graph."""
     return code.co_name == "call_user_compiler" and code.co_filename == output_graph.__file__
+
+
+def is_ahead_of_time(code: CodeType) -> bool:
+    """Whether a code object is that of what compiles a function ahead of time."""
+    return (
+        code.co_name == "aot_compile_fullgraph"
+        and code.co_filename == _DYNAMO_FILES + AHEAD_OF_TIME
+    )
+
+
+def is_in_backend(codes: Sequence[CodeType]) -> bool:
+    """Whether some of these, of a Python stack, outermost first, are the backend's. Compilation
+    ahead of time calls it itself; what else that calls is Dynamo's."""
+    own = os.path.join(_DYNAMO_FILES, "backends")
+    called = (to.co_filename for by, to in pairwise(codes) if is_ahead_of_time(by))
+    ahead = any(not file.startswith(_DYNAMO_FILES) or file.startswith(own) for file in called)
+    return ahead or any(map(is_backend, codes))
 
 
 def is_guard_building(code: CodeType) -> bool:
@@ -521,6 +539,7 @@ _DOORS = (
     ("torch._dynamo.eval_frame", ("fail_callback",)),
     ("torch._functorch._aot_autograd.runtime_wrappers", ("get_or_compile",)),
     ("torch.export._trace", ("_export",)),
+    ("torch._dynamo.aot_compile", ("aot_compile_fullgraph",)),
     # Before torch 2.13 the backward is compiled by the function that runs it, too.
     ("torch._dynamo.backends.common", ("_wrapped_bw_compiler",)),
 )
