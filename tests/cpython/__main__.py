@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from tests.cpython.table import MODULES, PAGE, Comparison, compare, page
+from tests.cpython.table import MODULES, PAGE, compare, page
 
 
 def main() -> None:
@@ -15,13 +15,12 @@ def main() -> None:
         "--timeout", type=float, default=600.0, metavar="SECONDS", help="of each run"
     )
     options = parser.parse_args()
-    found: list[Comparison] = []
     for module in options.modules or MODULES:
-        found.append(compare(module, options.timeout))
-        print(found[-1].row, flush=True)
-        for line in found[-1].changes:
+        found = compare(module, options.timeout)
+        print(found.row, flush=True)
+        for line in found.changes:
             print(f"  {line}", flush=True)
-    PAGE.write_text(page(found, PAGE.read_text()))
+        PAGE.write_text(page([found], PAGE.read_text()))
 
 
 if __name__ == "__main__":

@@ -99,7 +99,8 @@ Every function that CPython's own tests call goes through the frame hook of the
 be. No test may change its outcome. `python -m tests.cpython` runs the modules below twice, in
 processes of their own, with the hook alone and with the engine, compares test by test, and writes
 the table of its Python; given names of modules, it runs these and writes only their rows. A few
-that are quick are among stepper's own tests.
+that are quick are among stepper's own tests. The seconds are of one run, on a machine that may have
+had other work: they say how long it took, not what the engine costs.
 """
 _SECTION = "\n## Python "
 _COLUMNS = """

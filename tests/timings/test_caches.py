@@ -53,7 +53,7 @@ def test_a_graph_from_artifacts_that_were_loaded(tmp_path: Path, *, children: bo
     )  # fmt: skip
     path = str(tmp_path / "s")
     if children:
-        (path,) = [each.recording for each in read(path).processes if each.how == "start"]
+        (path,) = [each.recording for each in read(path).processes if "program.py" in each.command]
     with contextlib.closing(Recording.open(path)) as recording:
         lines = [line.text.strip() for line in slow_lines(recording)]
     found = [line for line in lines if line.startswith("what the backend made was in")]

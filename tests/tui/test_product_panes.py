@@ -113,7 +113,7 @@ async def test_frames_are_listed_with_their_outcome_and_enter_goes_to_one(
 async def test_events_are_filtered_by_kind_and_text(sample_path: Path, size: Any) -> None:
     async with opened(sample_path, size, at=40) as (app, pilot):
         await pilot.press("9", "z")
-        assert re.search(r"^│  (37 node|33 guard) ", text(app), re.M)
+        assert re.search(r"^│ +\d+ (node|guard) ", text(app), re.M)
         await pilot.press("ampersand", *"graph-break,restart")
         await pilot.pause()
         assert "graph-break  Attempted to call function marked as skipped" in text(app)
@@ -133,6 +133,10 @@ def test_a_filter_is_kinds_and_text() -> None:
     assert parse_filter("") == ((), "")
 
 
+LOAD_SELF = "LOAD_FAST(_BORROW)? self"
+"""A load of a variable; since Python 3.14 it mostly borrows the value."""
+
+
 def _instruction(recording: Recording, moment: int) -> str:
     top = recording.state(moment).top
     found = recording.code(recording.frame(top.frame).code).instructions[top.ip]
@@ -146,14 +150,14 @@ async def test_the_result_shows_bytecode_side_by_side_and_follows_the_instructio
         begins = next(
             moment
             for moment in range(recording.attempt(2).first_moment, recording.newest)
-            if _instruction(recording, moment) == "LOAD_FAST self"
+            if re.fullmatch(LOAD_SELF, _instruction(recording, moment))
         )
     async with opened(sample_path, WIDE, at=begins) as (app, pilot):
         await pilot.press("w", "z")
         assert "0/0 Net.forward  compiled  2 attempts" in text(app)
         rows = [line for line in plain(app) if line.startswith("▶ ")]
         assert len(rows) == 1
-        assert "LOAD_FAST self" in rows[0]
+        assert re.search(LOAD_SELF, rows[0])
         assert re.search(r"LOAD_GLOBAL .*__compiled_fn_1", rows[0])
         await pilot.press("s")
         assert any(line.startswith("▶ ") and "LOAD_ATTR scale" in line for line in plain(app))
