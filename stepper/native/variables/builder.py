@@ -160,6 +160,9 @@ class VariableBuilder:
             return ObjectSetVariable(
                 value, source=self.source, guards=guards, mutation_type=mutation
             )
+        if kind in (set, frozenset) and all(map(_is_plain_key, value)):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return RegistryVariable(value, source=self.source, guards=guards)
         if kind is torch.Size and all(type(item) is int for item in value):
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(item, guards=guards) for item in value]
@@ -386,7 +389,9 @@ def _is_known_key(key: object) -> bool:
 
 def _is_plain_key(key: object) -> bool:
     """Whether a dictionary's key is equal to itself only, or to the same constant."""
-    return is_key(key) or type(key) in (type, types.FunctionType) or is_plain_member(key)
+    if type(key) is types.BuiltinFunctionType:
+        return is_builtin(key) or torch_functions.is_torch_function(key)
+    return is_key(key) or (is_known_object(key) and not isinstance(key, torch.Tensor))
 
 
 def is_builtin(value: Any) -> bool:

@@ -16,6 +16,7 @@ from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.library import is_library
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import Keywords, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
@@ -496,8 +497,23 @@ def _isinstance(
     kind = value.python_type()
     if says_its_class(kind):  # `isinstance` asks, too
         raise value.refuse("isinstance()")
-    answer = any(kind is each or counts_as(tx, kind, each) for each in found)
+    answer = False
+    for tracker, each in zip(kinds, found, strict=True):
+        if kind is each:
+            answer = True
+        elif isinstance(tracker, UserDefinedClassVariable) and _asks_the_program(each):
+            answer = tracker.special(tx, "__instancecheck__", [value]).truth(tx)
+        else:
+            answer = counts_as(tx, kind, each)
+        if answer:
+            break
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
+
+
+def _asks_the_program(cls: type) -> bool:
+    """Whether `isinstance` calls a function of the program's, for this class."""
+    found = lookup(type(cls), "__instancecheck__")
+    return type(found) is types.FunctionType and not is_library(found.__code__.co_filename)
 
 
 @handles(issubclass)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
@@ -11,7 +12,7 @@ from stepper.native.bytecode import opcodes
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.library import OPTIMIZERS
+from stepper.native.library import OPTIMIZERS, TORCH
 from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
 from stepper.native.variables.base import (
     AttributeMutationExisting,
@@ -104,6 +105,13 @@ def wrapped_for_others(function: types.FunctionType) -> str:
     return "_torchdynamo_orig_callable" if own else ""
 
 
+def is_noted_by_dynamo(code: types.CodeType) -> bool:
+    """Whether a method is what Dynamo has put in the place of `Module.__init__`: it calls that, and
+    notes for Dynamo's own captures when the module was made."""
+    own = code.co_filename == os.path.join(TORCH, "_dynamo", "mutation_guard.py")
+    return own and code.co_name == "patched_init"
+
+
 class BaseUserFunctionVariable(VariableTracker):
     """Something that is inlined when it is called."""
 
@@ -122,6 +130,8 @@ class BaseUserFunctionVariable(VariableTracker):
         if inner and self.source is not None:
             found = tx.build(AttrSource(self.source, inner), function.__dict__[inner])
             return found.call_function(tx, args, kwargs)
+        if is_noted_by_dynamo(function.__code__):
+            return self.closure(tx)[0].contents(tx).call_function(tx, args, kwargs)
 
         def bind() -> dict[str, VariableTracker]:
             bound = self.bind(tx, args, kwargs)

@@ -43,8 +43,8 @@ _OF_CALLS = frozenset(
 """Attributes that decide what calling the module means."""
 
 
-_CALLED = frozenset({"forward", "_call_impl", "_compiled_call_impl"})
-"""Attributes of a module's own that are called in the place of its class's methods."""
+_CALLED = frozenset({"_call_impl", "_compiled_call_impl"})
+"""Attributes of a module's own that are called in the place of its class's methods, by C."""
 
 
 def has_hooks_of_all(tx: Translator, names: tuple[str, ...]) -> bool:

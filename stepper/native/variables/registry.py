@@ -1,12 +1,13 @@
-"""Large dictionaries of objects, in which code looks things up by key.
+"""Large dictionaries of objects, and sets, in which code looks things up.
 
 A table of what each class is to be treated as has a hundred entries, and a call asks for three of
 them. So only what was asked for is guarded: that a key is there, or is not, and what it leads to.
-Whatever needs all of the dictionary, as to go through it or to change it, is refused.
+Whatever needs all of it, as to go through it or to change it, is refused.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 class RegistryVariable(HasBuiltinMethods):
     """See the module's essay.
 
-    value: the dictionary; its keys are constants, or equal to themselves only.
+    value: the dictionary or set; its keys are constants, or equal to themselves only.
     """
 
-    def __init__(self, value: dict[object, object], **options: Unpack[TrackerOptions]) -> None:
+    def __init__(self, value: Collection[object], **options: Unpack[TrackerOptions]) -> None:
         super().__init__(**options)
         self.value = value
 
     def python_type(self) -> type:
-        return dict
+        return type(self.value)
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         present = key_of(item) in self.value
@@ -43,6 +44,7 @@ class RegistryVariable(HasBuiltinMethods):
         return present
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        assert isinstance(self.value, dict)
         if not self.contains(tx, key):
             raise observed(KeyError, key_of(key))
         found = tx.build(self._source_of(key), self.value[key_of(key)])
@@ -55,7 +57,7 @@ class RegistryVariable(HasBuiltinMethods):
         args: list[VariableTracker],
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
-        if name != "get" or len(args) not in (1, 2) or kwargs:
+        if name != "get" or not isinstance(self.value, dict) or len(args) not in (1, 2) or kwargs:
             raise self.refuse(f"method {name}")
         if self.contains(tx, args[0]):
             return self.getitem(tx, args[0])
