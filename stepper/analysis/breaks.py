@@ -226,26 +226,38 @@ class _Reader:
         """
         recording = self._recording
         found: dict[_Site, int] = {}
-        breaks = [
-            (recording.attempt(each.attempt).translation, each)
-            for each in recording.graph_breaks()
-            if each.resumes and each.user_stack
-        ]
+        codes: set[int] = set()
+        breaks: dict[str, list[tuple[int, GraphBreak]]] = {}
+        for each in recording.graph_breaks():
+            if each.resumes and each.user_stack:
+                owner = recording.attempt(each.attempt).translation
+                broken = recording.translation(owner)
+                name = (broken.resume_of or broken.name).rpartition(".")[2]
+                breaks.setdefault(name, []).append((owner, each))
         for item in self._resuming:
             match = _RESUMED_AT.search(item.name)
             line = None if match is None else match["line"]
-            if item.code in found.values():
+            if item.code in codes:
                 continue
-            for owner, each in reversed(breaks):
-                site = self._site(each)
-                if owner >= item.id or site is None or site in found:
+            for owner, each in reversed(breaks.get(item.resume_of.rpartition(".")[2], [])):
+                if owner >= item.id or line not in (None, str(each.user_stack[0].line)):
                     continue
-                broken = recording.translation(owner)
-                name = (broken.resume_of or broken.name).rpartition(".")[2]
-                wanted = item.resume_of.rpartition(".")[2]
-                if name == wanted and line in (None, str(each.user_stack[0].line)):
+                site = self._site(each)
+                if site is not None and site not in found:
                     found[site] = item.code
+                    codes.add(item.code)
                     break
+        return found
+
+    @cached_property
+    def _breaks_before(self) -> dict[int, list[GraphBreak]]:
+        """The breaks after which each resume function goes on, in order, by its code."""
+        found: dict[int, list[GraphBreak]] = {}
+        for each in self._recording.graph_breaks():
+            site = self._site(each)
+            code = None if site is None else self._resume_codes.get(site)
+            if code is not None:
+                found.setdefault(code, []).append(each)
         return found
 
     def break_before(self, item: Translation) -> GraphBreak | None:
@@ -253,10 +265,8 @@ class _Reader:
         recording = self._recording
         found = (
             each
-            for each in reversed(recording.graph_breaks())
+            for each in reversed(self._breaks_before.get(item.code, []))
             if recording.attempt(each.attempt).translation < item.id
-            and (site := self._site(each)) is not None
-            and self._resume_codes.get(site) == item.code
         )
         return next(found, None)
 
