@@ -191,7 +191,9 @@ def test_the_main_paths_of_the_screen(tmp_path: Path) -> None:
         terminal.sees("function:GLOB")
         terminal.keys("nte.py:3\r")
         terminal.sees("there is no file nte.py: did you mean net.py?")
-        terminal.keys("\x1b\x1b")
+        terminal.keys("\x1b")  # two at once would be another key
+        terminal.until(lambda: "Esc leaves the line" not in terminal.text)
+        terminal.keys("\x1b")
         terminal.until(lambda: "function:GLOB" not in terminal.text)
         terminal.keys("c")
         terminal.sees("LIVE", "name?")
@@ -212,6 +214,7 @@ def test_the_main_paths_of_the_screen(tmp_path: Path) -> None:
         terminal.keys("\x06seen")
         terminal.sees("source: 1 hit")
         terminal.keys("\x1b")
+        terminal.until(lambda: "source: 1 hit" not in terminal.text)
         terminal.keys("q")
         quit_and_wait(terminal)
 
