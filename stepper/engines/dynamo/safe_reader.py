@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import ast
 import collections
+import functools
 import types
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -53,6 +53,16 @@ _OF_TENSORS: dict[str, Callable[[Any], Any]] = {
     "item": torch.Tensor.item,
 }
 """What conditions on sizes ask of tensors."""
+_PLAIN_GETTERS = frozenset(
+    kind.__dict__["__getattribute__"]
+    for kind in (
+        object, types.SimpleNamespace, functools.partial, BaseException, dict, list, tuple, set,
+        frozenset, str, bytes, int, float, complex, collections.OrderedDict,
+        collections.defaultdict, collections.deque,
+    )
+    if "__getattribute__" in kind.__dict__
+)  # fmt: skip
+"""What gets an attribute as `object` does: builtin types have a wrapper of their own around it."""
 _MODULE_PARTS = ("_parameters", "_buffers", "_modules")
 
 _READS_C_DATA = frozenset(
@@ -243,7 +253,7 @@ class _Step(NamedTuple):
     argument: Any = None
 
 
-@lru_cache(maxsize=4_000)
+@functools.lru_cache(maxsize=4_000)
 def _step(source: str) -> _Step:
     """An expression taken apart, once: the same ones are read at each lookup."""
     try:
@@ -330,7 +340,7 @@ def attribute(value: Any, name: str) -> Any:
             return found.__get__(value, kind)
         except (AttributeError, IndexError):
             raise MissingValue(f"it has no attribute {name!r}") from None
-    if _in_classes(kind, "__getattribute__") is not object.__getattribute__:
+    if _in_classes(kind, "__getattribute__") not in _PLAIN_GETTERS:
         raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its attributes are")
     if found is not _NONE and _in_classes(type(found), "__set__") is not _NONE:
         raise WouldRunUserCode(f".{name} is a {plain_text(type(found))}")
@@ -409,7 +419,7 @@ def _instance_dict(value: Any, kind: type) -> dict[str, Any] | None:
     descriptor = _in_classes(kind, "__dict__")
     if descriptor is _NONE:
         return None
-    if type(descriptor) is not types.GetSetDescriptorType:
+    if type(descriptor) not in (types.GetSetDescriptorType, types.MemberDescriptorType):
         raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its attributes are")
     found = descriptor.__get__(value, kind)
     return found if type(found) is dict else None
@@ -438,7 +448,7 @@ def _plainly_keyed(value: dict[Any, Any]) -> bool:
     )
 
 
-@lru_cache(maxsize=4_000)
+@functools.lru_cache(maxsize=4_000)
 def _compiled(expression: str) -> types.CodeType:
     return compile(expression, "<guard>", "eval")
 
@@ -450,7 +460,7 @@ def forget() -> None:
     guard_tree.forget()
 
 
-@lru_cache(maxsize=1000)
+@functools.lru_cache(maxsize=1000)
 def _aliasing_sources(code: tuple[str, ...]) -> tuple[str, ...]:
     """The expressions of `check_no_aliasing(a, b)`."""
     try:

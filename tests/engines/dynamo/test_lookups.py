@@ -6,7 +6,9 @@ import contextlib
 import gc
 import subprocess
 import sys
+import types
 import weakref
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from torch._dynamo.testing import CompileCounter
 
 from stepper import _C
 from stepper.debuggee.recorder import Recorder
+from stepper.engines.dynamo.safe_reader import MissingValue, WouldRunUserCode, attribute
 from stepper.model.breakpoint import parse_breakpoint
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.navigation import find_break
@@ -281,6 +284,54 @@ def test_telling_runs_no_code_of_the_program(tmp_path: Path) -> None:
     seen: list[str] = []
     record(tmp_path / "r.stepper", lambda: seen.extend(run())).close()
     assert seen == alone
+
+
+class Listed(list[int]):
+    rate: int
+
+
+class Raised(Exception):
+    rate: int
+
+
+@pytest.mark.parametrize("kind", [types.SimpleNamespace, Listed, Raised])
+def test_an_attribute_of_what_derives_from_a_builtin_is_told(tmp_path: Path, kind: Any) -> None:
+    """A builtin has a `__getattribute__` of its own, which does the same as that of `object`. (Of
+    a dict whose items are as they were, Dynamo does not look at the attributes again.)"""
+    thing = kind()
+
+    def use(x: torch.Tensor, thing: Any) -> torch.Tensor:
+        return x * thing.rate
+
+    def call(rate: int) -> None:
+        thing.rate = rate
+        compiled(torch.ones(2), thing)
+
+    compiled = torch.compile(use, backend="eager", dynamic=False)
+    recording = record(tmp_path / "r.stepper", lambda: call(1), lambda: call(2))
+    assert failing(recording, lookups(recording)[-1])[0].said["differs"] == "value 1 ≠ 2"
+    recording.close()
+
+
+@pytest.mark.parametrize(
+    "base", [object, dict, list, tuple, set, str, bytes, int, float, complex, OrderedDict, deque]
+)
+def test_who_decides_for_himself_what_his_attributes_are_is_not_asked(base: Any) -> None:
+    class Plain(base):  # type: ignore[misc]  # whatever it is
+        pass
+
+    class Loud(Plain):
+        def __getattribute__(self, name: str) -> Any:
+            raise AssertionError("it was asked")
+
+    plain, loud = Plain(), Loud()
+    for each in (plain, loud):
+        object.__setattr__(each, "rate", 3)
+    assert attribute(plain, "rate") == 3
+    with pytest.raises(MissingValue):
+        attribute(plain, "other")
+    with pytest.raises(WouldRunUserCode):
+        attribute(loud, "rate")
 
 
 def test_telling_keeps_nothing_alive(tmp_path: Path) -> None:
