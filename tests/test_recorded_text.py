@@ -26,6 +26,7 @@ TAKES_APART = frozenset(
 
 IN_ANALYSIS = {
     "activity.py": {"under_way": "Python's: the name of an instruction"},
+    "advice.py": {"": "torch's sources", "left_by": "torch's sources"},
     "answering.py": {"_limit_memory": "the kernel's"},
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "break_remedies.py": {
@@ -188,7 +189,6 @@ IN_ANALYSIS = {
         "": "torch's sources",
         "_order_of_keys": "torch's sources",
         "_constant_anyway": "torch's sources",
-        "_left_by_a_break": "torch's sources",
         "_global_int": "torch's sources",
         "_default_int": "torch's sources",
         "_belongs_to_a_module": "torch's: the name of a scope",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cached_property
 
@@ -13,7 +14,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, python_frame_line
+from stepper.client.text import plural, python_frame_line, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
@@ -67,6 +68,10 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
         ]
 
 
+_LEFT = re.compile(r"___stack\d+\b")
+"""Dynamo's names for what stands on the stack where a graph breaks."""
+
+
 class Changing(msgspec.Struct, frozen=True, dict=True):
     """One thing that changes from call to call, and what the recording shows of it."""
 
@@ -87,6 +92,13 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def name(self) -> str:
         """The thing, as its user would write it."""
         return spelled_inside(self.recording, self.newest, self.series.source)
+
+    @property
+    def left_by(self) -> str:
+        """The function in which the graph breaks at the call that has returned it; empty: it is
+        something else."""
+        left = _LEFT.match(self.name) and self.history.resume_of
+        return short_name(self.history.resume_of) if left else ""
 
     @property
     def what(self) -> str:

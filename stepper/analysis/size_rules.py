@@ -35,14 +35,14 @@ PARAMETERS = Setting("force_parameter_static_shapes", False)
 MODULES = Setting("force_nn_module_property_static_shapes", False)
 
 
-def _never_a_symbol(history: History, tensor: str, dim: int | str, more: str = "") -> str:
-    """What can be said to one who wants a size to be a symbol that is 0 or 1; `more`: what else is
-    known of torch's remedy."""
+def _never_a_symbol(history: History, tensor: str = "", dim: int | str = "", more: str = "") -> str:
+    """What can be said to one who wants a size to be a symbol that is 0 or 1; `tensor`: of what can
+    be marked; `more`: what else is known of torch's remedy."""
     text = (
         f"{compiler(history)} makes no symbol of a size 0 or 1, also where sizes are symbols, and "
         "so has an entry for it alone."
     )
-    if not history.capabilities.unbacked:
+    if not history.capabilities.unbacked or not tensor:
         return text
     return (
         f"{text} Torch's remedy: torch._dynamo.decorators.mark_unbacked({tensor}, {dim}) before "
@@ -140,6 +140,14 @@ def _zero_one(it: Changing) -> Advice | None:
     entries = [size.translation.compile_id for size in it.sizes if size.zero_one]
     if not entries and not any(value in _SPECIAL for value in it.series.values):
         return None
+    fact = f"it is a number in {', '.join(entries)}" if entries else ""
+    if it.left_by:
+        return it.advise(
+            f"{_never_a_symbol(it.history)} {it.name} is what the call at the graph break in "
+            f"{it.left_by} has returned, so nobody can mark it before. Remove that break: "
+            f"why-break {it.left_by} says how.",
+            fact or "the function goes on after a graph break",
+        )
     more = it.and_others
     if expanded := _expanded(it):
         more += (
@@ -148,7 +156,6 @@ def _zero_one(it: Changing) -> Advice | None:
     if asked := _asked(it):
         place = python_frame_line(asked.user_stack[-1], it.recording.facts.cwd)
         more += f"; but {place} asks for {asked.expression}, which takes a value"
-    fact = f"it is a number in {', '.join(entries)}" if entries else ""
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
     text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
     return it.advise(text, fact, can_be_tried)

@@ -18,7 +18,6 @@ from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
 from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import short_name
 from stepper.model.change import Dynamic, Setting
 from stepper.model.program import Instruction
 
@@ -32,8 +31,6 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _INDEXED = frozenset({"list", "tuple", "dict", "ModuleList", "ModuleDict", "ParameterList"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
-_LEFT = re.compile(r"___stack\d+\b")
-"""Dynamo's names for what stands on the stack where a graph breaks."""
 
 
 def _none(it: Changing) -> Advice | None:
@@ -136,12 +133,11 @@ def _constant_anyway(it: Changing) -> bool:
 
 def _left_by_a_break(it: Changing) -> Advice | None:
     """A number that a call has left on the stack where the graph breaks."""
-    if not _a_number(it) or not it.history.resume_of or not _LEFT.match(it.name):
+    if not _a_number(it) or not it.left_by:
         return None
-    where = short_name(it.history.resume_of)
     return it.advise(
-        f"{it.name} is what the call at the graph break in {where} has returned, as a number of "
-        f"Python. Remove that break: why-break {where} says how.",
+        f"{it.name} is what the call at the graph break in {it.left_by} has returned, as a number "
+        f"of Python. Remove that break: why-break {it.left_by} says how.",
         "the function goes on after a graph break",
     )
 

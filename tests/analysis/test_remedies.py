@@ -337,3 +337,22 @@ def test_a_program_that_ends_with_an_error_is_held_to_that(tmp_path: Path) -> No
         "run again as it is: it ended with exit code 1: ValueError: as ever",
         f"proven: torch.tensor(factor) at the calls: 2 compilations → 1; {SAME}",
     ]
+
+
+def test_nobody_is_told_to_mark_what_a_break_has_left_on_the_stack(tmp_path: Path) -> None:
+    program = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x, mask):
+    return x[torch.nonzero(mask).squeeze(-1)].sum(0)
+
+f(torch.ones(4, 3), torch.tensor([1, 0, 1, 1]))
+f(torch.ones(4, 3), torch.tensor([1, 0, 0, 0]))
+"""
+    recording = record(tmp_path, {"p.py": program}, "p.py")
+    told = [line.text for line in recompile_lines(recording)]
+    recording.close()
+    assert any("makes no symbol of a size 0 or 1" in text for text in told), told
+    assert not any("mark_" in text for text in told), told
+    assert any("Remove that break: why-break f says how." in text for text in told), told
