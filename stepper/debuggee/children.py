@@ -171,6 +171,7 @@ def _begin_once(following: _Following, module: str) -> None:
     begin, following.begin = following.begin, None
     if begin is not None:
         following.stop_waiting()
+        following.entry.update(**_who())
         begin(module)
 
 
@@ -278,14 +279,20 @@ def _end(code: int | None) -> None:
         return
     _following.close()
     ended: dict[str, process_entry.Field] = {"ended": time.time()}
-    if (rank := process_entry.rank()) is not None:  # it has left its group before, if it had one
-        ended["rank"] = rank
-    name = process_entry.process_name()
-    if name:
-        ended["name"] = name
     if code is not None:
         ended["exit"] = code
-    _following.entry.update(**ended)
+    _following.entry.update(**ended, **_who())
+
+
+def _who() -> dict[str, process_entry.Field]:
+    """What this process is called, as far as that is known by now: it may have left its group
+    already, or not joined it yet."""
+    known: dict[str, process_entry.Field] = {}
+    if (rank := process_entry.rank()) is not None:
+        known["rank"] = rank
+    if name := process_entry.process_name():
+        known["name"] = name
+    return known
 
 
 def _in_child() -> None:

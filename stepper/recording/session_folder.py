@@ -73,7 +73,7 @@ class Process(msgspec.Struct, frozen=True):
     rank: int | None
     command: tuple[str, ...]
     name: str
-    """How `multiprocessing` calls it; empty: it does not, or it was killed."""
+    """How `multiprocessing` calls it; empty: it does not, or it was killed before it had told."""
     started: float
     ended: float | None
     """Seconds since the epoch; None: it runs, or nobody saw its end."""

@@ -126,6 +126,7 @@ def test_without_a_breakpoint_the_first_that_compiles_stops_where_it_begins(tmp_
         assert child is not server.first
         assert child.stopped is not None
         assert (child.stopped.reason, child.stopped.moment) == ("entry", 1)
+        assert any(" SpawnProcess-1 " in text for text in server.texts())
         server.go_on(child)
         server.says("answered 2 2.0")
         server.first.write_input("3\n0\n\x04")
