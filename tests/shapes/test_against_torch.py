@@ -19,7 +19,8 @@ from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
 from tests.shapes.trace_log import Said, entries, recompile_reasons
 
-pytestmark = pytest.mark.slow
+# What is made once for all of them takes some minutes, and much longer on a machine that is busy.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 Told = tuple[Any, ...]
 """A compile id, the attempt's number, what it was, and what was said."""
@@ -29,7 +30,7 @@ def run(*command: object, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**clean_environment(), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", **more}
     return subprocess.run(
         [sys.executable, *map(str, command)],
-        cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=900,
+        cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=1700,
     )  # fmt: skip
 
 

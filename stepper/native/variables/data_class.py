@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has, note_all
+from stepper.native.guards.class_dicts import has, lookup, note_all
 from stepper.native.source import AttrSource
 from stepper.native.variables.base import AttributeMutationNew, VariableTracker
 from stepper.native.variables.builtin_methods import bound_method
@@ -23,7 +23,7 @@ from stepper.native.variables.dicts import ConstDictVariable, key_of
 from stepper.native.variables.exceptions import make_instance
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.tensor import TensorVariable
-from stepper.native.variables.user_defined import UserDefinedClassVariable
+from stepper.native.variables.user_defined import UserDefinedClassVariable, gets_by_python
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -132,7 +132,12 @@ class DataClassVariable(VariableTracker):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has a field, or its class an attribute, of this name."""
-        return name in self.fields or has(self.cls.value, name)
+        if name in self.fields:
+            return True
+        found = lookup(self.cls.value, name)
+        if type(found) is property or gets_by_python(found):
+            raise self.refuse("hasattr")  # it is computed, and may find that there is none
+        return has(self.cls.value, name)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name in self.fields:

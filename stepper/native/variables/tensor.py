@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 
 from stepper.native.exc import NativeError, unimplemented
-from stepper.native.guards.class_dicts import find, has
+from stepper.native.guards.class_dicts import find, has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
@@ -206,6 +206,8 @@ class TensorVariable(VariableTracker):
         """Whether it has an attribute: its class's, or one that somebody stored on it."""
         require(tx.output, self.class_type, "__getattribute__", "__getattr__")
         if has(self.class_type, name):
+            if name == "imag" or type(lookup(self.class_type, name)) is property:
+                raise self.refuse("hasattr")  # it is computed, and some have none
             return True
         arg = tx.output.graphargs.get(self.proxy.node)
         if arg is None:

@@ -76,6 +76,8 @@ _FACTS = (
     "__name__", "__qualname__", "__module__", "__base__", "__bases__", "__mro__", "__flags__",
 )  # fmt: skip
 """Attributes of all classes that can be read."""
+_NOT_ALWAYS = frozenset({"__abstractmethods__", "__annotations__", "__annotate__"})
+"""What `type` computes for a class, and for some raises."""
 
 
 class UserDefinedClassVariable(UserDefinedVariable):
@@ -135,7 +137,15 @@ class UserDefinedClassVariable(UserDefinedVariable):
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether the class, or its own class, has an attribute of this name."""
         kind = type(self.value)
-        if has(self.value, name) or has(kind, name):
+        of_class, found = lookup(kind, name), lookup(self.value, name)
+        if is_data_descriptor(of_class):
+            # Its own class computes it, and may find that there is none.
+            if of_class is not type.__dict__.get(name) or name in _NOT_ALWAYS:
+                raise self.refuse("hasattr")
+            return True
+        if gets_by_python(of_class) or gets_by_python(found):
+            raise self.refuse("hasattr")
+        if found is not MISSING or of_class is not MISSING:
             return True
         plain = lookup(kind, "__getattribute__") is type.__dict__["__getattribute__"]
         if not plain or has(kind, "__getattr__"):
@@ -565,6 +575,12 @@ def is_data_descriptor(value: object) -> bool:
     """Whether a class's attribute comes before the object's own."""
     kind = type(value)
     return has(kind, "__set__") or has(kind, "__delete__")
+
+
+def gets_by_python(value: object) -> bool:
+    """Whether a class's attribute is a descriptor that runs the program's code, which can say that
+    there is no such attribute."""
+    return type(lookup(type(value), "__get__")) is types.FunctionType
 
 
 def is_plain_attribute(value: object) -> bool:

@@ -3,6 +3,7 @@ checked, and given up where storing means more."""
 
 from __future__ import annotations
 
+import abc
 import collections
 import functools
 import importlib
@@ -396,3 +397,55 @@ def test_a_number_that_is_a_symbol_has_what_numbers_have() -> None:
     captured = native.optimize_assert(run_graph, dynamic=True)(f)
     for n in (3, 4):
         assert captured(torch.ones(n), n)[1:] == (True, False, False)
+
+
+class Absent:
+    """A descriptor that finds nothing."""
+
+    def __get__(self, owner: object, cls: type | None = None) -> Any:
+        raise AttributeError("there is none")
+
+
+class Computing(type):
+    """Gives its classes an attribute that some of them do not have."""
+
+    @property
+    def computed(cls) -> int:
+        raise AttributeError("there is none")
+
+
+class Computed(metaclass=Computing):
+    found = Absent()
+    plain = 1
+
+
+class Abstract(abc.ABC):
+    @abc.abstractmethod
+    def method(self) -> None: ...
+
+
+@pytest.mark.parametrize(
+    ("owner", "name"),
+    [
+        (Base, "__abstractmethods__"),
+        (Abstract, "__abstractmethods__"),
+        (Computed, "computed"),
+        (Computed, "found"),
+        (Computed, "plain"),
+        (Computed, "mro"),
+        (Computed, "__name__"),
+        (torch.ones(2), "__cuda_array_interface__"),
+        (torch.ones(2), "real"),
+        (torch.ones(2), "shape"),
+    ],
+    ids=str,
+)
+def test_what_is_computed_may_not_be_there(owner: Any, name: str) -> None:
+    """A descriptor of that name is not enough."""
+
+    def asks(x: torch.Tensor, owner: Any) -> torch.Tensor:
+        return x + 1 if hasattr(owner, name) else x - 1
+
+    compiled = native.optimize(run_graph)(asks)
+    x = torch.ones(2)
+    assert torch.equal(compiled(x, owner), asks(x, owner))
