@@ -183,7 +183,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
 def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> Iterator[Line]:
     """Where an attribute of this name is guarded in the entry of a function that one of these
     frames called, of something else: as where a method is compiled by itself that is called behind
-    a graph break."""
+    a graph break. Without such frames, nothing has the name: then in whichever entry."""
     path = path_of(expression)
     assert path is not None
     for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:

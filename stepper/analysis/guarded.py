@@ -210,13 +210,13 @@ def called_otherwise(
     recording: Recording, path: Path, by: Collection[Translation]
 ) -> list[tuple[Translation, Guard, str]]:
     """The guards on what begins with another name and goes on as a path does, the first of each
-    entry that was compiled in a call by one of these frames, and that name."""
+    entry that was compiled in a call by one of these frames, if there are such, and that name."""
     codes = [recording.code(item.code) for item in by]
     callers = {(code.filename, code.qualname) for code in codes}
     found = []
     for item in entries(recording) if path.steps else ():
         above = {(frame.filename, frame.function) for frame in item.python_stack}
-        if callers.isdisjoint(above):
+        if callers and callers.isdisjoint(above):
             continue
         for guard in guards_of(recording, item):
             other = path_of(guard.source)

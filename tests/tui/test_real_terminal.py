@@ -72,7 +72,9 @@ def stepper(*arguments: str, state: Path, size: tuple[int, int] = (80, 24)) -> I
     """The command in a terminal of `size` columns and rows."""
     columns, rows = size
     env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(state)}
-    env.pop("NO_COLOR", None)
+    # The terminal says how large it is; what runs tests in parallel may have said otherwise.
+    for name in ("NO_COLOR", "COLUMNS", "LINES"):
+        env.pop(name, None)
     child = pexpect.spawn(
         sys.executable,
         ["-m", "stepper", *arguments],
