@@ -568,7 +568,8 @@ def _translated(error: Exception, path: str) -> RecordingError:
         return RecordingBusyError(
             f"{path}: another process is writing to the recording. Try again in a moment."
         )
-    if name.startswith("SQLITE_FULL"):
+    # The second: there is no room for the file through which connections find each other.
+    if name.startswith(("SQLITE_FULL", "SQLITE_IOERR_SHMSIZE")):
         return RecordingError(f"{path}: the disk is full. Free some space and record again.")
     if name.startswith("SQLITE_IOERR"):
         return RecordingError(

@@ -16,7 +16,10 @@ from tests.shapes.__main__ import FILES
 from tests.shapes.cases import PROGRAMS, run
 from tests.watching import HEAVY
 
-LIGHT = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in HEAVY)
+ALONE = frozenset({"gloo_ranks"})
+"""Programs that fork: what is watched here has nobody who parts the two (`tests/real/test_ranks.py`
+does)."""
+LIGHT = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in HEAVY | ALONE)
 MODELS = FILES[-1].__name__
 """Of the programs about sizes those that take a minute."""
 SEVENTH = 7
