@@ -35,7 +35,7 @@ from tests.benchmarks.bench_tracing import BOUNDS, MODELS, watched
 CALLS = 30
 SLOWER = 100
 """How many times as long a program takes under callgrind, on a machine that has other work."""
-LEAST_RECORDING = 500_000
+LEAST_RECORDING = 250_000
 """Bytes; a watching that ended early would look cheap."""
 COUNTER = Path(__file__).with_name("callgrind.c")
 LABEL = re.compile(r"^desc: Trigger: Client Request: (.+)$", re.MULTILINE)
