@@ -188,9 +188,8 @@ class Translation:
         WATCHING.note_graph(self.code, gm)
         set_grad_enabled(self.state.grad_enabled)
         self._as_usual()
-        if (
-            output.shapes.inputs or output.shapes.unbacked
-        ):  # symbols are known by the fake tensors only
+        if output.shapes.inputs or output.shapes.unbacked:
+            # Symbols are known by the fake tensors only.
             fakes = [node.meta["example_value"] for node in output.graphargs]
             with tracing_shapes(output.fake_mode):
                 compiled = self._ask_backend(gm, fakes)

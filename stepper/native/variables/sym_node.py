@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar, Unpack
 
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -20,7 +20,11 @@ from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import sym_sqrt
 
+Asked = TypeVar("Asked")
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
 
@@ -77,14 +81,19 @@ class SymNodeVariable(VariableTracker):
     @lines_as_found
     def as_python_constant(self) -> object:
         """What it is now, which becomes a guard."""
-        try:
-            return self.python_type()(self.sym_num)
-        except GuardOnDataDependentSymNode:
-            raise self._needs_data() from None
+        return self._as(self.python_type())
 
-    def _needs_data(self) -> Exception:
-        reason = f"{self.describe()} is not known before the graph runs"
-        return unimplemented(reason, "say what holds for it with torch._check")
+    def _as(self, kind: Callable[[object], Asked]) -> Asked:
+        """What it is now as a plain number, or a bool; torch remembers what was asked.
+
+        Raises:
+            Unsupported: it depends on the data of tensors.
+        """
+        try:
+            return kind(self.sym_num)
+        except GuardOnDataDependentSymNode:
+            reason = f"{self.describe()} is not known before the graph runs"
+            raise unimplemented(reason, "say what holds for it with torch._check") from None
 
     def specialized(self) -> ConstantVariable:
         """The constant that it is now, which becomes a guard."""
@@ -95,10 +104,7 @@ class SymNodeVariable(VariableTracker):
 
     @lines_as_found
     def truth(self, tx: Translator) -> bool:
-        try:
-            return bool(self.sym_num)
-        except GuardOnDataDependentSymNode:
-            raise self._needs_data() from None
+        return self._as(bool)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return self.specialized().unpack(tx)

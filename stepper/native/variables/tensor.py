@@ -272,7 +272,10 @@ class TensorVariable(VariableTracker):
     def _to_list(self, tx: Translator) -> VariableTracker:
         if self.fake.dim() == 0:
             return self._item(tx)
-        rows = [each._to_list(tx) for each in self.unpack(tx) if isinstance(each, TensorVariable)]
+        rows: list[VariableTracker] = []
+        for each in self.unpack(tx):
+            assert isinstance(each, TensorVariable)
+            rows.append(each._to_list(tx))
         return ListVariable.new(rows, self.guards)
 
     def _is_the_graphs_own(self, tx: Translator) -> bool:
