@@ -85,6 +85,21 @@ def _reduce(function, iterable, /, *initial):
     return value
 
 
+@_stands_for(FUNCTIONS, functools.update_wrapper)
+def _update_wrapper(
+    wrapper, wrapped, assigned=functools.WRAPPER_ASSIGNMENTS, updated=functools.WRAPPER_UPDATES
+):
+    if tuple(updated) != ("__dict__",):
+        refuse()
+    for name in assigned:
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    for name, value in getattr(wrapped, "__dict__", {}).items():
+        setattr(wrapper, name, value)
+    wrapper.__wrapped__ = wrapped
+    return wrapper
+
+
 @_stands_for(FUNCTIONS, max)
 def _max(*values, key=None):
     if len(values) == 1:

@@ -357,11 +357,15 @@ class VariableBuilder:
         guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
         items: dict[object, VariableTracker] = {}
         for place, (key, item) in enumerate(value.items()):
-            tracker = self.tx.build(EntrySource(self.source, "keys", place), key)
-            guards |= tracker.guards
-            items[key_of(tracker)] = LazyVariableTracker(
-                item, EntrySource(self.source, "values", place)
-            )
+            source = EntrySource(self.source, "keys", place)
+            known = key
+            if is_key(key):
+                guards |= self.tx.output.install_guard(source, GuardBuilder.EQUALS_MATCH, key)
+            else:
+                tracker = self.tx.build(source, key)
+                guards |= tracker.guards
+                known = key_of(tracker)
+            items[known] = LazyVariableTracker(item, EntrySource(self.source, "values", place))
         return ConstDictVariable(
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )
@@ -384,7 +388,7 @@ def is_known_object(key: object) -> bool:
 
 
 def _is_known_key(key: object) -> bool:
-    return type(key) is str or is_known_object(key)
+    return is_key(key) or is_known_object(key)
 
 
 def _is_plain_key(key: object) -> bool:

@@ -8,12 +8,13 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Unpack
 
+from stepper.native import polyfills
 from stepper.native.bytecode import opcodes
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, TORCH
-from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
+from stepper.native.source import AttrSource, ClosureSource, DefaultsSource, GlobalSource
 from stepper.native.variables.base import (
     AttributeMutationExisting,
     AttributeMutationNew,
@@ -24,6 +25,7 @@ from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.namespace import stored_in
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -85,6 +87,9 @@ def has_stored(tx: Translator, tracker: VariableTracker, value: object, name: st
         return False
     if tracker.source is None:
         raise tracker.refuse("hasattr")
+    known = tx.output.variables.get(id(vars(value)))
+    if known is not None and tx.output.side_effects.latest(known[1]) is not known[1]:
+        raise tracker.refuse("hasattr, once its __dict__ has been changed,")
     present = name in vars(value)
     condition = f"({name!r} in {tracker.source.name()}.__dict__) == {present}"
     install = tx.output.install_guard
@@ -126,6 +131,9 @@ class BaseUserFunctionVariable(VariableTracker):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         function = self.get_function()
+        stands_in = polyfills.FUNCTIONS.get(function)
+        if stands_in is not None:
+            return tx.interpret(stands_in, args, kwargs)
         inner = wrapped_for_others(function)
         if inner and self.source is not None:
             found = tx.build(AttrSource(self.source, inner), function.__dict__[inner])
@@ -161,9 +169,16 @@ class BaseUserFunctionVariable(VariableTracker):
 
 
 _FACTS = frozenset(
-    {"__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__"}
-)
+    {
+        "__name__", "__qualname__", "__module__", "__doc__", "__defaults__", "__kwdefaults__",
+        "__annotations__", "__type_params__", "__annotate__", "__dict__",
+    }
+)  # fmt: skip
 """Attributes of all functions that can be read."""
+_KNOWN_OF_ALL = frozenset({"__code__", "__name__", "__qualname__", "__doc__", "__type_params__"})
+"""Those of which the code says what they are."""
+_STORED_AS_IS = frozenset({"__module__", "__doc__", "__annotations__", "__type_params__"})
+"""Those that can be anything, or are set from another function's."""
 
 
 class UserFunctionVariable(BaseUserFunctionVariable):
@@ -280,7 +295,8 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
 
     code: its code.
     f_globals: its globals.
-    defaults, kwdefaults, cells: trackers.
+    attributes: trackers of what MAKE_FUNCTION was given, by its flags: defaults, keyword defaults,
+        annotations, cells, what makes the annotations.
     fn_name: its qualified name.
     """
 
@@ -288,26 +304,13 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         self,
         code: types.CodeType,
         f_globals: dict[str, object],
-        defaults: Sequence[VariableTracker] = (),
-        kwdefaults: dict[str, VariableTracker] | None = None,
-        cells: Sequence[VariableTracker] = (),
-        annotated: bool = False,
-        **options: Unpack[TrackerOptions],
+        attributes: dict[int, VariableTracker],
     ) -> None:
-        super().__init__(**options)
+        super().__init__(mutation_type=AttributeMutationNew())
         self.code = code
         self.f_globals = f_globals
-        self.defaults = list(defaults)
-        self.kwdefaults = dict(kwdefaults or {})
-        self.cells = list(cells)
-        self.annotated = annotated
+        self.attributes = attributes
         self.fn_name = code.co_qualname
-
-    def copy(self) -> NestedUserFunctionVariable:
-        """Another function that is the same so far."""
-        return NestedUserFunctionVariable(
-            self.code, self.f_globals, self.defaults, self.kwdefaults, self.cells, self.annotated
-        )
 
     def describe(self) -> str:
         return f"function {self.fn_name}"
@@ -317,11 +320,46 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         return types.FunctionType(self.code, self.f_globals, closure=cells)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
-        """Whether it has the attribute, which all functions have then."""
-        return has(types.FunctionType, name)
+        """Whether it has the attribute: one that all functions have, or one that was stored."""
+        stored = tx.output.side_effects.load_attr(self, name)
+        return stored is not None or has(types.FunctionType, name)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        stored = tx.output.side_effects.stored(self)
+        if name in stored:
+            return tx.realize(stored[name])
+        if not has(types.FunctionType, name):
+            raise no_attribute(types.FunctionType, name)
+        if name == "__annotations__" and 16 not in self.attributes:
+            pairs = self.attributes[4].unpack(tx) if 4 in self.attributes else []
+            names = [each.as_python_constant() for each in pairs[::2]]
+            made = ConstDictVariable.new(dict(zip(names, pairs[1::2], strict=True)), self.guards)
+            self.var_setattr(tx, name, made)
+            return made
+        if name == "__annotate__":
+            return self.attributes.get(16, ConstantVariable(None))
+        if name == "__dict__" and polyfills.is_polyfill(tx.f_code):  # it only reads it
+            own = {k: v for k, v in stored.items() if not has(types.FunctionType, k)}
+            return ConstDictVariable.new(dict(own), self.guards)
+        names_of = tx.root.f_globals
+        known = name == "__module__" and self.f_globals is names_of and "__name__" in names_of
+        if known and stored_in(tx, names_of, "__name__") is None:
+            return tx.build(GlobalSource("__name__"), names_of["__name__"])
+        found = getattr(self.get_function(), name) if name in _KNOWN_OF_ALL else self
+        if found is self:
+            raise self.refuse(f"attribute {name}")
+        return wrap_constant(found, self.guards)
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        texts = name in ("__name__", "__qualname__")
+        text = isinstance(value, ConstantVariable) and type(value.value) is str
+        if has(types.FunctionType, name) and not (text if texts else name in _STORED_AS_IS):
+            raise self.refuse(f"assignment to attribute {name}")
+        tx.output.side_effects.store_attr(self, name, value)
 
     def closure(self, tx: Translator) -> tuple[CellVariable, ...]:
-        return tuple(cell for cell in self.cells if isinstance(cell, CellVariable))
+        cells = self.attributes[8].unpack(tx) if 8 in self.attributes else ()
+        return tuple(cell for cell in cells if isinstance(cell, CellVariable))
 
     def bind(
         self,
@@ -330,38 +368,33 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         kwargs: dict[str, VariableTracker],
     ) -> dict[str, VariableTracker]:
         names = self.code.co_varnames[: self.code.co_argcount]
-        first = len(names) - len(self.defaults)
-        defaults = dict(zip(names[first:], self.defaults, strict=True)) | self.kwdefaults
+        positional = self.attributes[1].unpack(tx) if 1 in self.attributes else []
+        named = self.attributes.get(2)
+        defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
+        if isinstance(named, ConstDictVariable):
+            defaults.update((str(name), value) for name, value in named.items.items())
         return bind_arguments(tx, self.get_function(), args, kwargs, defaults)
 
     def parts(self) -> Sequence[VariableTracker]:
-        return [*self.defaults, *self.kwdefaults.values(), *self.cells]
+        return list(self.attributes.values())
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.annotated or self.f_globals is not codegen.tx.f_globals:
+        if self.f_globals is not codegen.tx.f_globals:
             raise self.refuse("reconstruction")
-        attributes: list[int] = []
-        if self.defaults:
-            codegen.foreach(self.defaults)
-            codegen.build("BUILD_TUPLE", len(self.defaults))
-            attributes.append(1)
-        if self.kwdefaults:
-            for key, value in self.kwdefaults.items():
-                codegen.load_const(key)
-                codegen(value)
-            codegen.build("BUILD_MAP", len(self.kwdefaults))
-            attributes.append(2)
-        if self.cells:
-            codegen.foreach(self.cells)
-            codegen.build("BUILD_TUPLE", len(self.cells))
-            attributes.append(8)
+        flags = sorted(self.attributes)
+        codegen.foreach(self.attributes[flag] for flag in flags)
         codegen.load_const(self.code)
         if opcodes.FUNCTION_ATTRIBUTES_APART:
             codegen.emit("MAKE_FUNCTION")
-            for flag in reversed(attributes):
+            for flag in reversed(flags):
                 codegen.emit("SET_FUNCTION_ATTRIBUTE", flag)
         else:
-            codegen.emit("MAKE_FUNCTION", sum(attributes))
+            codegen.emit("MAKE_FUNCTION", sum(flags))
+        for name, value in codegen.tx.output.side_effects.stored(self).items():
+            codegen.dup()
+            codegen(value)
+            codegen.emit("SWAP", 2)
+            codegen.emit("STORE_ATTR", name)
 
 
 def bind_arguments(

@@ -184,3 +184,15 @@ def test_slices_of_what_no_slice_takes() -> None:
         return x[slice()], x  # type: ignore[call-overload]  # refused
 
     check(f, torch.arange(8.0))
+
+
+def test_a_dictionary_with_tensors_and_numbers_as_keys() -> None:
+    def f(d: Any, x: torch.Tensor) -> Any:
+        return d[x] + d[3], next(iter(d.values()))
+
+    x, y, z = (torch.ones(2) * n for n in range(3))
+    made: list[Any] = []
+    captured = native.optimize_assert(lambda gm, _: made.append(gm) or gm.forward)(f)
+    for d in ({x: y, 3: z}, {x: y, 3: z}, {3: z, x: y}, {3.0: z, x: y}):
+        assert all(map(torch.equal, captured(d, x), f(d, x)))
+    assert len(made) == 3

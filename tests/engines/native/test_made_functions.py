@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -49,3 +51,62 @@ def test_json_is_written_in_captured_code(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(native.config, "capture_everything", True)
     value = {"a": [1, 2.5, None, True], "b": {"c": "text"}}
     assert native.optimize(run_graph)(json.dumps)(value, indent=2) == json.dumps(value, indent=2)
+
+
+def _doubled(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def doubled(*args: Any, **kwargs: Any) -> Any:
+        return function(*args, **kwargs) * 2
+
+    return doubled
+
+
+def _existing(x: torch.Tensor, more: int = 1) -> torch.Tensor:
+    """Text."""
+    return x + more
+
+
+_existing.marks = ["one"]  # type: ignore[attr-defined]  # what decorators do
+
+
+def wraps_a_function_that_exists(x: torch.Tensor) -> Any:
+    made = _doubled(_existing)
+    return made, made(x, more=3)
+
+
+def wraps_a_function_of_its_own(x: torch.Tensor) -> Any:
+    def inner(y: torch.Tensor, *, times: int = 2) -> torch.Tensor:
+        """More text."""
+        return y * times
+
+    inner.marks = inner.__name__  # type: ignore[attr-defined]  # what decorators do
+    made = _doubled(inner)
+    return made, made(x, times=3)
+
+
+def wraps_what_has_no_annotations(x: torch.Tensor) -> Any:
+    made = _doubled(lambda y: y - 1)
+    made.__annotations__["y"] = torch.Tensor
+    return made, made(x)
+
+
+_FACTS = ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__", "__kwdefaults__")
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize(
+    "program",
+    [wraps_a_function_that_exists, wraps_a_function_of_its_own, wraps_what_has_no_annotations],
+)
+def test_a_function_that_lives_on_has_what_was_stored_in_it(program: Callable[..., Any]) -> None:
+    captured = native.optimize_assert(run_graph)(program)
+    for _ in range(2):
+        made, result = captured(torch.ones(2))
+        expected, right = program(torch.ones(2))
+        assert torch.equal(result, right)
+        assert torch.equal(made(torch.ones(2)), expected(torch.ones(2)))
+        for name in _FACTS:
+            assert getattr(made, name) == getattr(expected, name)
+            assert getattr(made.__wrapped__, name) == getattr(expected.__wrapped__, name)
+        assert getattr(made, "marks", None) == getattr(expected, "marks", None)
+        assert made.__annotations__ is made.__wrapped__.__annotations__

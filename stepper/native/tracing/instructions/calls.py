@@ -15,7 +15,6 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import NestedUserFunctionVariable
-from stepper.native.variables.lists import TupleVariable
 
 
 class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstructions):
@@ -85,41 +84,15 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
     def MAKE_FUNCTION(self, inst: Instruction) -> None:
         code = self.pop().as_python_constant()
         flags = (inst.arg or 0) if not opcodes.FUNCTION_ATTRIBUTES_APART else 0
-        cells = self._items(self.pop()) if flags & 8 else ()
-        if flags & 4:
-            self.pop()
-        kwdefaults = self._named(self.pop()) if flags & 2 else None
-        defaults = self.pop().unpack(self) if flags & 1 else ()
-        self.push(
-            NestedUserFunctionVariable(
-                code, self.f_globals, defaults, kwdefaults, cells, bool(flags & 4)
-            )
-        )
+        attributes = {flag: self.pop() for flag in (8, 4, 2, 1) if flags & flag}
+        self.push(NestedUserFunctionVariable(code, self.f_globals, attributes))
 
     def SET_FUNCTION_ATTRIBUTE(self, inst: Instruction) -> None:
         attribute, fn = self.popn(2)
         assert isinstance(fn, NestedUserFunctionVariable)
-        made = fn.copy()
-        match inst.arg:
-            case 1:
-                made.defaults = attribute.unpack(self)
-            case 2:
-                made.kwdefaults = self._named(attribute)
-            case 4 | 16:
-                made.annotated = True
-            case 8:
-                made.cells = self._items(attribute)
-        self.push(made)
-
-    @staticmethod
-    def _items(value: VariableTracker) -> list[VariableTracker]:
-        assert isinstance(value, TupleVariable)
-        return list(value.items)
-
-    @staticmethod
-    def _named(value: VariableTracker) -> dict[str, VariableTracker]:
-        assert isinstance(value, ConstDictVariable)
-        return dict(value.items)
+        assert inst.arg is not None
+        attributes = {**fn.attributes, inst.arg: attribute}
+        self.push(NestedUserFunctionVariable(fn.code, self.f_globals, attributes))
 
     def RETURN_VALUE(self, inst: Instruction) -> None:
         self.result = self.pop()
