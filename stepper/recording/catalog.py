@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Set
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 import msgspec
 
@@ -25,6 +25,9 @@ from stepper.recording.rows import RowFinder, Stretch
 
 _CODES_TOGETHER = 8
 """Code objects that are read at once: whoever goes through attempts wants one after the other."""
+
+
+Named = TypeVar("Named", Translation, Attempt)
 
 
 class _AttemptRow(NamedTuple):
@@ -48,6 +51,17 @@ class _FrameRow(NamedTuple):
 
 
 _FRAME_COLUMNS = ", ".join(_FrameRow._fields)
+
+
+class Settled(NamedTuple):
+    """What a reader knows that never changes any more, by id."""
+
+    translations: dict[int, Translation]
+    attempts: dict[int, Attempt]
+
+
+def _below(found: dict[int, Named], end: int | None) -> dict[int, Named]:
+    return dict(found) if end is None else {id: each for id, each in found.items() if id < end}
 
 
 def _running(translations: dict[int, Translation]) -> list[int]:
@@ -91,6 +105,29 @@ class Catalog:
         self._stale = True
         self._forget_rows()
 
+    def settled(self) -> Settled:
+        """What has been read and never changes any more."""
+        walks = self._translations
+        running = (Outcome.RUNNING, Outcome.CUT_OFF)
+        walks_end = min((id for id, each in walks.items() if each.outcome in running), default=None)
+        attempts_end = min(
+            (
+                id
+                for id, each in self._attempts.items()
+                if each.last_moment is None
+                or (walks_end is not None and each.translation >= walks_end)
+            ),
+            default=None,
+        )
+        return Settled(_below(walks, walks_end), _below(self._attempts, attempts_end))
+
+    def take_over(self, known: Settled) -> None:
+        """Begin with what another reader of the same file has read, before anything is asked."""
+        for id, item in known.translations.items():
+            self._add_translation(id, item)
+        for id, attempt in known.attempts.items():
+            self._add_attempt(id, attempt)
+
     def refresh(self) -> None:
         """Forget what may have changed."""
         self._stale = True
@@ -118,10 +155,7 @@ class Catalog:
         for id, body in self._database.query(
             tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
         ):
-            item = unpacked(self._database, self._translation_decoder, body)
-            if id not in self._translations:
-                self._translations_of.setdefault(item.code, []).append(id)
-            self._translations[id] = item
+            self._add_translation(id, unpacked(self._database, self._translation_decoder, body))
         open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
         start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
         for row in self._database.query(
@@ -130,13 +164,21 @@ class Catalog:
             " FROM attempt WHERE id >= ?",
             (start,),
         ):
-            if row.id not in self._attempts:
-                self._attempts_of.setdefault(row.translation, []).append(row.id)
-            self._attempts[row.id] = Attempt(*row)
+            self._add_attempt(row.id, Attempt(*row))
         self._stale = False
         if self._over:
             for id in _running(self._translations):
                 self._translations[id] = self._cut_off(self._translations[id])
+
+    def _add_translation(self, id: int, item: Translation) -> None:
+        if id not in self._translations:
+            self._translations_of.setdefault(item.code, []).append(id)
+        self._translations[id] = item
+
+    def _add_attempt(self, id: int, attempt: Attempt) -> None:
+        if id not in self._attempts:
+            self._attempts_of.setdefault(attempt.translation, []).append(id)
+        self._attempts[id] = attempt
 
     def _cut_off(self, t: Translation) -> Translation:
         """A translation whose end was not recorded, with what is known of it."""

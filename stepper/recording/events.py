@@ -16,6 +16,7 @@ from collections import OrderedDict
 from collections.abc import Collection, Iterable, Sequence, Sized
 from itertools import compress, islice
 from operator import le
+from typing import NamedTuple
 
 import msgspec
 
@@ -93,6 +94,14 @@ def _ascends(moments: array[int]) -> bool:
     return all(map(le, moments, islice(moments, 1, None)))
 
 
+class EventHeads(NamedTuple):
+    """What is known of all events without what they say."""
+
+    firsts: list[int]
+    moments: array[int]
+    kinds: array[int]
+
+
 class Events:
     """The events and the output of a recording."""
 
@@ -110,6 +119,14 @@ class Events:
         self._kept: OrderedDict[int, Body] = OrderedDict()
         self._kept_events = 0
         self._matches: OrderedDict[_Filter, _Matches] = OrderedDict()
+
+    def heads(self) -> EventHeads:
+        """What has been read of all of them; a copy, which another thread can have."""
+        return EventHeads([*self._firsts], self._moments[:], self._kinds[:])
+
+    def take_over(self, known: EventHeads) -> None:
+        """Begin with what another reader of the same file has read, before anything is asked."""
+        self._firsts, self._moments, self._kinds = known
 
     def refresh(self) -> None:
         """Look for newer events when they are next asked for."""
@@ -185,24 +202,23 @@ class Events:
         self._read_on()
         known, count = found.last_id, len(self._moments)
         ids: Iterable[int] = range(known + 1, count + 1)
+        moments: Iterable[int] = self._moments[known:]
         if kinds is not None:
             # A byte for each event says whether it is wanted: there can be a million of them.
             numbers = {_KINDS[str(kind)] for kind in kinds}
             table = bytes(number in numbers for number in range(256))
             wanted_ones = self._kinds[known:].tobytes().translate(table)
             if wanted_ones.count(1) * _RARE < len(wanted_ones):
-                ids = (known + 1 + hit.start() for hit in _WANTED.finditer(wanted_ones))
+                ids = [known + 1 + hit.start() for hit in _WANTED.finditer(wanted_ones)]
+                moments = [self._moments[id - 1] for id in ids]
             else:
-                ids = compress(ids, wanted_ones)
+                ids, moments = compress(ids, wanted_ones), compress(moments, wanted_ones)
         if text:
             text = text.lower()
-            ids = (id for id in ids if text in self._text(id).lower())
+            ids = [id for id in ids if text in self._text(id).lower()]
+            moments = [self._moments[id - 1] for id in ids]
         if found_ones := array("q", ids):
-            if len(found_ones) == count - known:
-                moments = self._moments[known:]
-            else:
-                moments = array("q", [self._moments[id - 1] for id in found_ones])
-            found.add(found_ones, moments)
+            found.add(found_ones, array("q", moments))
         found.last_id = count
 
     def _read_on(self) -> None:

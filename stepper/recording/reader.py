@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections import OrderedDict
 from collections.abc import Collection, Iterator, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -37,10 +38,10 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import Value, ValueId
-from stepper.recording.catalog import Catalog
+from stepper.recording.catalog import Catalog, Settled
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
-from stepper.recording.events import Events
+from stepper.recording.events import EventHeads, Events
 from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
 from stepper.recording.lookups import Lookups
@@ -57,6 +58,13 @@ _WHY_CUT_OFF = {
     "detached": "the debugger was detached",
 }
 """Why a translation was cut off, by how the session ended."""
+
+
+class Known(NamedTuple):
+    """What a reader has read of a recording and what never changes."""
+
+    settled: Settled
+    heads: EventHeads
 
 
 class Recording:
@@ -98,18 +106,30 @@ class Recording:
         self._look()
 
     @classmethod
-    def open(cls, path: str) -> Recording:
+    def open(cls, path: str, *, known: Known | None = None) -> Recording:
         """Open a recording. Neither the file nor its folder is changed, and no code of it is run.
+
+        Args:
+            path: its file.
+            known: what another reader of it has read, which is then not read again.
 
         Raises:
             RecordingError: it is missing, foreign, damaged, unreadable, or of a newer stepper.
         """
         database = Database.read(os.fspath(path))
         try:
-            return cls(database)
+            opened = cls(database)
+            if known is not None:
+                opened._catalog.take_over(known.settled)
+                opened._events.take_over(known.heads)
+            return opened
         except RecordingError:
             database.close()
             raise
+
+    def known(self) -> Known:
+        """What has been read that a reader in another thread need not read again."""
+        return Known(self._catalog.settled(), self._events.heads())
 
     def refresh(self) -> bool:
         """Look for what was written since; True when there is something."""

@@ -110,8 +110,11 @@ class StepperApp(Moving):
             self.leaving = "kill"
             self.exit(0)
 
-    def on_ready(self) -> None:
+    def on_load(self) -> None:
         self._collector.start()
+
+    def on_ready(self) -> None:
+        self._collector.set_aside()
 
     def on_unmount(self) -> None:
         self._collector.stop()

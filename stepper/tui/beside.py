@@ -16,7 +16,7 @@ from textual.message_pump import MessagePump
 
 from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
-from stepper.recording.reader import Recording
+from stepper.recording.reader import Known, Recording
 
 
 class Asked(NamedTuple):
@@ -57,10 +57,17 @@ class Beside:
         self._works = False
         self._closed = False
         self._reader: Recording | None = None
+        self._path = ""
+        """Of the recording that was asked about last."""
+        self._known: tuple[str, Known] | None = None
+        """What the screen's reader knew of it, until it is opened here."""
 
     def ask(self, asked: Asked) -> None:
         """Answer a question; what was asked before and not begun is not wanted any more."""
+        path = asked.recording.path
         with self._turn:
+            if path != self._path:
+                self._path, self._known = path, (path, asked.recording.known())
             self._asked = asked
             if not self._works and not self._closed:
                 self._works = True
@@ -103,11 +110,18 @@ class Beside:
         reader, path = self._reader, asked.recording.path
         if reader is None or reader.path != path:
             self._let_go()
-            reader = self._reader = Recording.open(path)
+            reader = self._reader = Recording.open(path, known=self._known_of(path))
         reader.refresh()
         if asked.over and reader.ended is None:
             reader.nobody_writes()
         return reader
+
+    def _known_of(self, path: str) -> Known | None:
+        with self._turn:
+            if self._known is None or self._known[0] != path:
+                return None
+            known, self._known = self._known[1], None
+            return known
 
     def _let_go(self) -> None:
         if self._reader is not None:

@@ -34,8 +34,11 @@ class Collector:
         self._usual = gc.get_threshold()
 
     def start(self) -> None:
-        """Take over from the automatic collection."""
+        """Take over from the automatic collection, before the first picture is made."""
         gc.set_threshold(*_THRESHOLDS)
+
+    def set_aside(self) -> None:
+        """Have no pass walk through what there is now, which is here to stay."""
         gc.freeze()
 
     def stop(self) -> None:

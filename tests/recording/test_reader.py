@@ -268,6 +268,55 @@ def test_closed_recording_says_so(sample: Tape) -> None:
         recording.moment(1)
 
 
+@pytest.mark.parametrize("looked", [False, True], ids=["nothing read", "all read"])
+def test_a_reader_that_begins_with_what_another_knows_says_what_is_so(
+    tmp_path: Path, looked: bool
+) -> None:
+    tape = Tape(str(tmp_path / "r.stepper"))
+    other: Recording | None = None
+    for compile_id in ("0/0", "0/1"):
+        tape.begin(scaled, compile_id)
+        for reason in ("a graph break", ""):
+            tape.start_attempt()
+            tape.step(0)
+            tape.event(EventKind.NOTE, f"{compile_id}, {reason}")
+            tape.writer.flush()
+            if other is None and reason == "":
+                first = Recording.open(tape.path)
+                if looked:
+                    _told(first)
+                other = Recording.open(tape.path, known=first.known())
+                first.close()
+            elif other is not None:
+                other.refresh()
+            if other is not None:
+                with_nothing = Recording.open(tape.path)
+                assert _told(other) == _told(with_nothing)
+                with_nothing.close()
+            tape.end_attempt(reason)
+        tape.end()
+    tape.close()
+    assert other is not None
+    other.refresh()
+    with_nothing = Recording.open(tape.path)
+    assert _told(other) == _told(with_nothing)
+    assert [each.outcome for each in other.translations()] == [Outcome.COMPILED] * 2
+    with_nothing.close()
+    other.close()
+
+
+def _told(recording: Recording) -> tuple[object, ...]:
+    code = recording.codes()[0].id
+    return (
+        recording.translations(),
+        recording.translations_of(code),
+        recording.attempts(),
+        recording.attempts(1),
+        recording.events(),
+        recording.event_count(kinds=(EventKind.NOTE,)),
+    )
+
+
 def started(tmp_path: Path) -> Tape:
     """A tape at its first moment."""
     tape = Tape(str(tmp_path / "r.stepper"))

@@ -176,8 +176,9 @@ class TimelineView(Themed, can_focus=True):
         # Unless it has begun anew meanwhile.
         if recording is self._recording and taken == self._taken:
             self._take(recording)
-            self._fit()
-            self.draw_anew()
+            if self._taken == len(recording.attempts()):  # a picture for each part is soon outdated
+                self._fit()
+                self.draw_anew()
 
     def _fit(self) -> None:
         """Keep the window inside the session, and the moment inside the window."""
