@@ -960,12 +960,16 @@ class Facts:
 
     engine: see `stepper.debuggee.engine.Describer`, which asks and is asked.
     base: the class of all trackers.
+    module, as_module: the class of all modules of the program's, and the packed
+        `Value.attributes` of one that the compiler has not looked at yet.
     """
 
     lazies: dict[int, weakref.ref[Any]]
     """Lazy trackers that were described, by the address of the cache that will realize them."""
 
-    def __init__(self, engine: object, base: type) -> None: ...
+    def __init__(
+        self, engine: object, base: type, module: type = ..., as_module: bytes = ...
+    ) -> None: ...
     def describe(self, tracker: object, number: Callable[[Any], int], /) -> int:
         """The id of the tracker's description now. `number` gives a child's number."""
 

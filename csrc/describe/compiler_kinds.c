@@ -137,6 +137,7 @@ compiler_kinds_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *ca
     if (type != NULL) {
         text = common ? PyObject_Repr(value) : PyUnicode_FromFormat("%U (not realized)", type);
     }
+    int is_module = self->module != NULL && PyType_IsSubtype(Py_TYPE(value), self->module);
     Py_DECREF(value);
     PyObject *mutability = NULL, *attributes = NULL;
     Buffer out = facts_take_scratch(self);
@@ -149,7 +150,11 @@ compiler_kinds_lazy(Facts *self, PyObject *tracker, PyObject *kind, PyObject *ca
                        || pack_text(&out, type) < 0 || pack_text(&out, text) < 0
                        || kinds_pack_source(self, &out, tracker) < 0
                        || kinds_pack_mutability(&out, mutability) < 0
-                       || pack_raw(&out, "\x90\xc0\x90\xc0\xc0\xa0\xc3", 7) < 0
+                       || pack_raw(&out, "\x90\xc0", 2) < 0
+                       || pack_raw(&out, is_module ? PyBytes_AS_STRING(self->as_module) : "\x90",
+                                   is_module ? (size_t)PyBytes_GET_SIZE(self->as_module) : 1)
+                              < 0
+                       || pack_raw(&out, "\xc0\xc0\xa0\xc3", 4) < 0
                    ? -1
                    : 0;
     *id = done < 0 ? 0 : facts_id_of_packed(self, &out, &none);

@@ -30,6 +30,8 @@ typedef struct {
     PyObject_HEAD
     PyObject *engine;     /* the describer */
     PyTypeObject *base;   /* of all trackers */
+    PyTypeObject *module; /* of all modules of the program's, or NULL */
+    PyObject *as_module;  /* packed attributes of a value that is one and was not looked at yet */
     PyObject *kinds;      /* class -> (recipe, class name, type name, text) */
     PyObject *mutability; /* class of a mutation type -> (words, whether attributes are stored) */
     Buffer scratch;       /* one that is being made */

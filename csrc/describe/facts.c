@@ -230,10 +230,10 @@ take(Facts *self, PyObject *Py_UNUSED(ignored))
 static int
 facts_init(Facts *self, PyObject *args, PyObject *kwargs)
 {
-    static char *parameters[] = {"engine", "base", NULL};
-    PyObject *engine, *base;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!:Facts", parameters, &engine, &PyType_Type,
-                                     &base)) {
+    static char *parameters[] = {"engine", "base", "module", "as_module", NULL};
+    PyObject *engine, *base, *of_modules = NULL, *as_module = NULL;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OO!|O!S:Facts", parameters, &engine,
+                                     &PyType_Type, &base, &PyType_Type, &of_modules, &as_module)) {
         return -1;
     }
     if (self->engine != NULL) {
@@ -249,6 +249,10 @@ facts_init(Facts *self, PyObject *args, PyObject *kwargs)
     self->realized = realized;
     self->engine = Py_NewRef(engine);
     self->base = (PyTypeObject *)Py_NewRef(base);
+    if (as_module != NULL) {
+        self->module = (PyTypeObject *)Py_NewRef(of_modules);
+        self->as_module = Py_NewRef(as_module);
+    }
     return (self->kinds = PyDict_New()) == NULL || (self->mutability = PyDict_New()) == NULL
                    || (self->lazies = PyDict_New()) == NULL
                    || (self->tensors = PyDict_New()) == NULL
@@ -261,6 +265,7 @@ facts_traverse(Facts *self, visitproc visit, void *arg)
 {
     Py_VISIT(self->engine);
     Py_VISIT(self->base);
+    Py_VISIT(self->module);
     Py_VISIT(self->kinds);
     Py_VISIT(self->mutability);
     Py_VISIT(self->realized);
@@ -282,6 +287,8 @@ facts_dealloc(Facts *self)
     PyObject_GC_UnTrack(self);
     Py_CLEAR(self->engine);
     Py_CLEAR(self->base);
+    Py_CLEAR(self->module);
+    Py_CLEAR(self->as_module);
     Py_CLEAR(self->kinds);
     Py_CLEAR(self->mutability);
     bodies_free(&self->bodies);

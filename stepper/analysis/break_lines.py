@@ -11,6 +11,7 @@ from stepper.analysis.walks import nothing_translated
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
+    function_name,
     instruction_text,
     is_installed,
     place_text,
@@ -171,6 +172,6 @@ def _skipped(found: Skipped) -> Iterator[Line]:
     )
     place = f"{short_path(found.filename)}:{found.line}"
     moment = found.moment or None
-    yield Line(f"  {times}{short_name(found.name)}  {place}: {found.reason}{wasted}", moment)
+    yield Line(f"  {times}{function_name(found.name)}  {place}: {found.reason}{wasted}", moment)
     if found.change is not None:
         yield Line(f"    change: {found.change}", moment)

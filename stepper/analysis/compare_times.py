@@ -11,7 +11,7 @@ from stepper.analysis.cache_answers import answers, asking, saved_text
 from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
 from stepper.analysis.line import Line
 from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
-from stepper.client.text import plural, short_name, short_path, time_words
+from stepper.client.text import function_name, plural, short_path, time_words
 from stepper.model.timing import CacheAnswer
 from stepper.recording.reader import Recording
 
@@ -81,7 +81,7 @@ def _of_lines(times: CompileTimes, recording: Recording) -> Counter[str]:
     for line in times.lines:
         place = line.place
         where = f"{short_path(place.filename, recording.facts.cwd)}:{place.line}"
-        spent[f"{where} in {short_name(place.function)}"] += line.total
+        spent[f"{where} in {function_name(place.function)}"] += line.total
     return spent
 
 

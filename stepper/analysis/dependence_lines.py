@@ -15,7 +15,7 @@ from stepper.analysis.dependence import (
 )
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
-from stepper.client.text import instruction_text, plural, short_name
+from stepper.client.text import function_name, instruction_text, plural, short_name
 from stepper.model.ranges import Ranges
 from stepper.model.trace import Guard
 from stepper.recording.reader import Recording
@@ -77,7 +77,7 @@ def idle_lines(recording: Recording, entry: str = "") -> Iterator[Line]:
         known = True
         found = purposes(recording, item)
         idle = [each for each in found if each.purpose in IDLE]
-        name = f"{item.compile_id} {short_name(item.name)}"
+        name = f"{item.compile_id} {function_name(item.name)}"
         counts = ", ".join(
             f"{count} {_COUNTED[purpose]}"
             for purpose in Purpose

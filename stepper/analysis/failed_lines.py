@@ -26,13 +26,13 @@ from stepper.analysis.sources import spelled
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
+    function_name,
     instruction_text,
     line_text,
     node_meta,
     place_text,
     plural,
     python_frame_line,
-    short_name,
     value_line,
 )
 from stepper.model.failure import FailedStage
@@ -146,7 +146,7 @@ def operand_text(value: Value | None, operand: Operand) -> str:
 
 def _whose(failed: Failed) -> str:
     name = failed.inner or failed.shown or failed.name
-    return f"{failed.compile_id} {short_name(name)}".lstrip()
+    return f"{failed.compile_id} {function_name(name)}".lstrip()
 
 
 def _alike(failed: Failed) -> tuple[object, ...]:

@@ -11,7 +11,7 @@ from stepper.client.cache_text import witness_lines
 from stepper.client.experiment import Answer, Question, experiments
 from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress
-from stepper.client.text import plural, short_name
+from stepper.client.text import function_name, plural, short_name
 from stepper.model.cache import WitnessSearch
 from stepper.recording.reader import Recording
 
@@ -63,7 +63,7 @@ def _question(matched: Matched) -> Question:
 def _told(answer: Answer, matched: Matched) -> Iterator[Line]:
     guard, item = matched.guard, matched.translation
     name = f"{guard.kind} {short_name(guard.source)}".strip()
-    yield Line(f"  {name} of {item.compile_id} {short_name(item.name)}", guard.moment)
+    yield Line(f"  {name} of {item.compile_id} {function_name(item.name)}", guard.moment)
     for search in _telling(answer.searches):
         yield from (Line(f"    {text}", guard.moment) for text in witness_lines(search))
     if answer.trouble:

@@ -27,6 +27,7 @@ from stepper.analysis.sources import path_of
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
+    function_name,
     instruction_text,
     line_text,
     one_line,
@@ -230,7 +231,7 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
     told = {item.name: item for item in reversed(items)}
     for function, item in [*reversed(told.items())][:_MOST]:
         called = ", ".join(sorted(arguments_of(recording, item))) or "no arguments"
-        yield Line(f"  {short_name(function)} has {called}", role="dim")
+        yield Line(f"  {function_name(function)} has {called}", role="dim")
 
 
 def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[Line]:

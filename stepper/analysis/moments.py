@@ -17,6 +17,7 @@ from stepper.analysis.compare_recordings import Named, Row, node_lines, side_by_
 from stepper.analysis.guard_uses import checked
 from stepper.client.text import (
     block_line,
+    function_name,
     guard_line,
     instruction_text,
     short_name,
@@ -83,7 +84,7 @@ def compare_moments(a: Recording, one: MomentId, b: Recording, other: MomentId) 
 def _name(recording: Recording, frame: FrameState | None) -> str:
     if frame is None:
         return ""
-    return short_name(recording.code(recording.frame(frame.frame).code).label)
+    return function_name(recording.code(recording.frame(frame.frame).code).label)
 
 
 def _frame(recording: Recording, state: State, frame: FrameState | None) -> list[Named]:

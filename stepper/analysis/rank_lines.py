@@ -15,6 +15,7 @@ from stepper.analysis.ranks import Class, Ranks, first_divergence
 from stepper.client.frame_names import compiled_title
 from stepper.client.text import (
     clip,
+    function_name,
     instruction_text,
     one_line,
     plural,
@@ -303,7 +304,7 @@ def _place(recording: Recording, moment: MomentId | None) -> str:
         instruction = code.instructions[found.ip + 1]
     line = "" if instruction.line is None else f", line {instruction.line}"
     text = source_line(code, instruction.line)
-    return f"goes to {short_name(code.label)}{line}: {text or instruction_text(instruction)}"
+    return f"goes to {function_name(code.label)}{line}: {text or instruction_text(instruction)}"
 
 
 def _broken(items: tuple[Translation, Translation], sides: tuple[_Side, _Side]) -> Iterator[Line]:

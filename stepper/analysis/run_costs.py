@@ -11,7 +11,7 @@ from statistics import median_low
 from typing import NamedTuple
 
 from stepper.analysis.line import Line
-from stepper.client.text import plural, short_name
+from stepper.client.text import function_name, plural, short_name
 from stepper.model.lookup import CheckedGuard
 from stepper.model.timing import GRAPH_RUN, TRANSFORMED_RUN, Timing
 from stepper.model.trace import MomentId, Outcome, Phase, Translation
@@ -140,7 +140,7 @@ def cost_lines(recording: Recording, function: str = "", *, every: bool = False)
     where = "below each its longest guards, without getting to their values: a call, and all calls"
     yield Line(f"  {where}", role="dim")
     for each in found if every else found[: 2 * _MOST]:
-        yield Line(f"  {short_name(each.name)}  {_parts(each)}", each.moment)
+        yield Line(f"  {function_name(each.name)}  {_parts(each)}", each.moment)
         guards = [(row, ns) for row, ns in each.by_guard.most_common() if ns]
         for row, nanoseconds in guards if every else guards[:_MOST]:
             one = brief(nanoseconds // len(each.guards))

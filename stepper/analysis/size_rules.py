@@ -18,7 +18,7 @@ from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import cause_of, same, size_among, sizes
 from stepper.analysis.sources import path_of, spelled, unscoped
-from stepper.client.text import python_frame_line, short_name
+from stepper.client.text import function_name, python_frame_line
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
@@ -197,7 +197,7 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
         return None
     mark = f"{_mark_words(it)}, or " if _can_be_marked(it) else ""
     if it.history.resume_of:
-        mark = f"remove the graph break in {short_name(it.history.resume_of)}, or "
+        mark = f"remove the graph break in {function_name(it.history.resume_of)}, or "
     return it.advise(
         f"With dynamic=False each size is compiled by itself that is not marked: {mark}leave that "
         f"out, and {compiler(it.history)} makes size {it.dim} of {it.name} a symbol when it is "
@@ -255,7 +255,7 @@ def _how(it: Changing) -> str:
     if _can_be_marked(it):
         return f"{_mark_words(it)} before the first call, or {dynamic}"
     if it.history.resume_of:
-        return f"{dynamic}, or remove the graph break in {short_name(it.history.resume_of)}"
+        return f"{dynamic}, or remove the graph break in {function_name(it.history.resume_of)}"
     return f"{dynamic}; an array of numpy cannot be marked"
 
 

@@ -21,6 +21,7 @@ from stepper.analysis.sites import program_line
 from stepper.analysis.slow_tree import calls
 from stepper.client.frame_names import compiled_name
 from stepper.client.text import (
+    function_name,
     line_text,
     one_line,
     plural,
@@ -231,7 +232,9 @@ def _by_call(recording: Recording, times: CompileTimes, every: bool) -> Iterator
     yield Line("")
     yield Line("calls while tracing", role="title")
     for row in rows if every else rows[:_MOST_CALLS]:
-        where = f"{short_path(row.file, recording.facts.cwd)}:{row.line} in {short_name(row.name)}"
+        where = (
+            f"{short_path(row.file, recording.facts.cwd)}:{row.line} in {function_name(row.name)}"
+        )
         through = f"  through {plural(row.through, 'other line')}" if row.through else ""
         own = f"  own {time_words(row.own)}" if row.own != row.total else ""
         text = f"  {_row(row.total, tracing)}  {'  ' * row.depth}{where}{through}{own}"

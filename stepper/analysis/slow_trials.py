@@ -18,7 +18,7 @@ from stepper.analysis.replays import Function, Replays, RunFacts
 from stepper.analysis.run_costs import CallCost, Served, brief, served
 from stepper.analysis.slow_remedies import compile_ways, guard_ways
 from stepper.analysis.trial_lines import MOST, Left, counted, trial_lines, try_all
-from stepper.client.text import plural, short_name, time_words
+from stepper.client.text import function_name, plural, time_words
 
 CANNOT = "not tried: no change is known that could be tried"
 NOT_TIMED = "not tried: the compiler's times are not recorded"
@@ -62,7 +62,7 @@ class SlowTrials(Replays):
     def _guards(self, entry: Served) -> Iterator[Line]:
         """What leaves less of an entry's guards."""
         yield Line("")
-        name = short_name(entry.name)
+        name = function_name(entry.name)
         yield Line(f"what may make the guards of {name} shorter at calls, tried", role="title")
         if entry.run > _LONG_RUN and entry.share < _LEAST_SHARE:
             yield Line(f"  not tried: guards are {entry.share:.1%} of a call", role="dim")

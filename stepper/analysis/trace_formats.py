@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from stepper.analysis.spans import Span, SpanKind, spans, walk
-from stepper.client.text import short_name, short_path
+from stepper.client.text import function_name, short_path
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 
@@ -169,7 +169,7 @@ def _label(recording: Recording, span: Span) -> str:
     if span.kind is SpanKind.PHASE:
         return _text(span.name)
     place = f"{short_path(span.file, recording.facts.cwd)}:{span.line}"
-    name = short_name(span.name)
+    name = function_name(span.name)
     return _text(f"{name} ({place})" if span.kind is SpanKind.FRAME else f"line {place}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stepper.client.text import clip, one_line, place_text, plural, short_name
+from stepper.client.text import clip, function_name, one_line, place_text, plural, short_name
 from stepper.model.cache import (
     CacheCheck,
     CachedCode,
@@ -42,14 +42,14 @@ def code_line(code: CachedCode) -> str:
 
 def code_name(code: CachedCode) -> str:
     """`scale`."""
-    return short_name(code.qualname or code.name)
+    return function_name(code.qualname or code.name)
 
 
 def code_facts(code: CachedCode) -> str:
     """`2 entries of at most 8`, and what is out of the ordinary."""
     parts = []
     if code.resume_of:
-        parts.append(f"continues {short_name(code.resume_of)}")
+        parts.append(f"continues {function_name(code.resume_of)}")
     count = sum(entry.position is not None for entry in code.entries)
     limit = f" of at most {code.limit}" if code.limit else ""
     parts.append(f"{plural(count, 'entry')}{limit}")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import re
 
 from stepper.client.names import brief_function
-from stepper.client.text import BY_HAND, one_line, short_name, walk_name
-from stepper.model.method_names import Owner, method_name
+from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
+from stepper.model.method_names import Owner, method_name, resumed_at, resumed_name
 from stepper.model.trace import Event, EventKind, Translation
 from stepper.recording.reader import Recording
 
@@ -28,7 +28,10 @@ def compiled_name(recording: Recording, item: Translation) -> str:
     resumed = _LOCALS in item.resume_of
     label = item.resume_of if resumed else item.name
     owner = recording.owners.of_walk(item) if _LOCALS in label else None
-    name = _named(label, owner) + (", resumed" if resumed else "")
+    name = _named(label, owner)
+    if resumed:
+        line = resumed_at(item.name)
+        name += f", resumed at {line}" if line else ", resumed"
     return name + (BY_HAND if item.by_hand else "")
 
 
@@ -69,13 +72,13 @@ def event_text(recording: Recording, event: Event) -> str:
 def with_shown_names(recording: Recording, text: str) -> str:
     """A text with functions in it by the names that they are shown by."""
     if _LOCALS not in text:
-        return text
+        return resumed_name(text)
 
     def shown(match: re.Match[str]) -> str:
         return brief_function(_named(match[0], recording.owners.of_name(match[0])))
 
-    return _LOCAL_NAME.sub(shown, text)
+    return resumed_name(_LOCAL_NAME.sub(shown, text))
 
 
 def _named(label: str, owner: Owner | None) -> str:
-    return short_name(method_name(label, owner))
+    return function_name(method_name(label, owner))

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 
+from stepper.model.method_names import resumed_name
 from stepper.model.program import Code, Instruction, PythonFrame, UserLine
 from stepper.model.trace import (
     Attempt,
@@ -41,6 +42,12 @@ def short_name(text: str) -> str:
     """A text without the random parts of Dynamo's generated names: `__compiled_fn_1_<uuid>` is
     `__compiled_fn_1`."""
     return _RANDOM.sub(lambda match: match[1] or "", text)
+
+
+def function_name(qualname: str) -> str:
+    """A function's name as a person would write it: without random parts, and the rest of one that
+    was broken as `forward, resumed at 12`."""
+    return resumed_name(short_name(qualname))
 
 
 def one_line(text: str) -> str:
@@ -432,7 +439,7 @@ def place_text(place: PythonFrame | None, cwd: str = "") -> str:
     """`FILE:12 in forward`; empty where there is none."""
     if place is None:
         return ""
-    return f"{short_path(place.filename, cwd)}:{place.line} in {short_name(place.function)}"
+    return f"{short_path(place.filename, cwd)}:{place.line} in {function_name(place.function)}"
 
 
 def line_text(line: UserLine, cwd: str = "") -> str:

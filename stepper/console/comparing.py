@@ -5,11 +5,11 @@ from __future__ import annotations
 from stepper.client.frame_names import frame_name
 from stepper.client.text import (
     clip,
+    function_name,
     guard_line,
     instruction_text,
     node_line,
     plural,
-    short_name,
     side_effect_line,
     source_line,
     value_line,
@@ -43,7 +43,7 @@ def state_diff_lines(recording: Recording, a: int, b: int) -> list[str]:
         if not frame:
             continue
         code = recording.code(recording.frame(frame.frame).code)
-        lines.append(f"{short_name(code.label)}{'  (entered)' if frame.entered else ''}")
+        lines.append(f"{function_name(code.label)}{'  (entered)' if frame.entered else ''}")
         for local in frame.locals:
             old = found.old_values.get(local.old or 0)
             new = new_values.get(local.new or 0)

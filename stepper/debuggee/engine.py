@@ -562,7 +562,8 @@ class Describer(Protocol):
     itself."""
 
     facts: Facts
-    """Which describes, and knows what was described: `Facts(self, the class of all trackers)`."""
+    """Which describes, and knows what was described: `Facts(self, the class of all trackers, that
+    of all modules, what is said of one that was not looked at yet)`."""
     realized: Mapping[int, object] = {}
     """Not empty while some lazy trackers are to be shown as they were."""
     alike: frozenset[type] = frozenset()

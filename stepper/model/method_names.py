@@ -48,7 +48,19 @@ def local_name(qualname: str) -> str:
     around, _, text = qualname.rpartition(f"{_LOCALS}.")
     if text.startswith("<") and around:
         text = f"{text} of {around.rpartition('.')[2]}"
+    return resumed_name(text)
+
+
+def resumed_name(text: str) -> str:
+    """A text with the rests of functions that were broken as a person would call them:
+    `Net.torch_dynamo_resume_in_forward_at_12` is `Net.forward, resumed at 12`."""
     return _RESUMED.sub(r"\1, resumed at \2", text)
+
+
+def resumed_at(name: str) -> str:
+    """The line at which a function was broken whose rest has this name; empty: it is none."""
+    found = _RESUMED.search(name)
+    return "" if found is None else found[2]
 
 
 def method_name(qualname: str, owner: Owner | None) -> str:

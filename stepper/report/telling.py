@@ -18,7 +18,7 @@ import re
 from typing import NewType
 
 from stepper.client.names import brief_source
-from stepper.client.text import clip, one_line, short_name, short_path
+from stepper.client.text import clip, function_name, one_line, short_name, short_path
 from stepper.model.printing import printable
 from stepper.report.vocabulary import torch_folder, words
 
@@ -71,7 +71,7 @@ class Teller:
 
     def name(self, text: str) -> Told:
         """The name of a function, a class, a variable or a node."""
-        return self._told(short_name(one_line(text)), _LONGEST_NAME)
+        return self._told(function_name(one_line(text)), _LONGEST_NAME)
 
     def path(self, path: str) -> Told:
         """A path as somebody in the program's directory would write it."""

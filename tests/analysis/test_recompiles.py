@@ -384,7 +384,7 @@ def test_what_a_resume_function_is_given_cannot_be_marked(
     assert "mark_dynamic" not in behind
     assert "remove the graph break in f" in behind
     breaks = "\n".join(line.text for line in break_lines(recording))
-    assert "goes on in 1/0 torch_dynamo_resume_in_f_at_8, compiled 11 more times" in breaks
+    assert "goes on in 1/0 f, resumed at 8, compiled 11 more times" in breaks
 
 
 def test_advice_knows_what_dynamo_has_done_by_itself(recorded: Recorded) -> None:

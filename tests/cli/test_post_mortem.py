@@ -142,7 +142,7 @@ def test_it_opens_at_the_last_moment_when_nothing_failed(tmp_path: Path) -> None
     code = UNSUPPORTED.replace(", fullgraph=True", "") + CALL
     stepper(tmp_path, "-m", "stepper", "record", "-o", "a.stepper", "-c", code)
     done = stepper(tmp_path, "-m", "stepper", "post-mortem", "a.stepper")
-    assert "torch_dynamo_resume_in_f" in done.stdout
+    assert "f, resumed at " in done.stdout
     stepper(tmp_path, "-m", "stepper", "record", "-o", "b.stepper", "-c", "pass")
     empty = stepper(tmp_path, "-m", "stepper", "post-mortem", "b.stepper")
     assert empty.returncode == 2

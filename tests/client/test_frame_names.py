@@ -76,6 +76,37 @@ def test_an_inlined_frame(qualname: str, source: str, named: str, tmp_path: Path
     recording.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "resume_of", "shown"),
+    [
+        ("Net.torch_dynamo_resume_in_forward_at_4", "Net.forward", "Net.forward, resumed at 4"),
+        (
+            "torch_dynamo_resume_in_wrapper_at_12", "tupled.<locals>.wrapper",
+            "Net, wrapper of tupled, resumed at 12",
+        ),
+    ],
+)  # fmt: skip
+def test_the_rest_of_a_broken_function_is_named_by_the_function(
+    name: str, resume_of: str, shown: str, tmp_path: Path
+) -> None:
+    tape = Tape(str(tmp_path / "run.stepper"))
+    row = Instruction(0, "RESUME", 0, "", 0, 1)
+    tape.begin(Code(0, name, name, "/lib/model.py", 1, (row,)), "1/0", resume_of=resume_of)
+    tape.start_attempt()
+    model = Value("UnspecializedNNModuleVariable", "Net", source=MODEL)
+    tape.step(0, locals={"self": tape.describe(model)})
+    tape.end_attempt()
+    tape.end()
+    tape.close()
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    (item,) = recording.translations()
+    assert compiled_title(recording, item) == f"1/0 {shown}"
+    assert with_shown_names(recording, "entry 1 of Net.torch_dynamo_resume_in_forward_at_4") == (
+        "entry 1 of Net.forward, resumed at 4"
+    )
+    recording.close()
+
+
 def test_what_is_compiled_is_named_by_the_model_once_that_is_known(tmp_path: Path) -> None:
     tape = Tape(str(tmp_path / "run.stepper"))
     rows = tuple(Instruction(at, "RESUME", 0, "", 2 * at, 1) for at in range(3))

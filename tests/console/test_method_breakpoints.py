@@ -79,6 +79,8 @@ def test_a_module_is_stopped_at_where_it_is_entered(tmp_path: Path, engine: str)
     text = console(tmp_path, *commands(*walk), "--engine", engine, "-o", "run.stepper", "model.py")
     stops = re.findall(r"^stopped: breakpoint (\d+).*\n(?:  .*\n)*moment (\d+)/", text, re.M)
     assert "the program ended with exit code 0" in text
+    entry = text.partition("(stepper)")[0]
+    assert "  Model, wrapper of tupled  " in entry, "before the compiler has looked at its self"
     recording = Recording.open(str(tmp_path / "run.stepper"))
     met = []
     for number, (pattern, times) in enumerate(PATTERNS.items(), 1):

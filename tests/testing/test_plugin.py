@@ -153,7 +153,7 @@ def test_a_test_is_held_to_its_mark(pytester: pytest.Pytester) -> None:
             '*print("in between")',
             "2 graphs, at most 1 allowed",
             "  0/0 broken  *",
-            "*torch_dynamo_resume_in_broken*",
+            "*broken, resumed at *",
             "* s of compiling, none allowed",
             "* compiling 2 functions: *",
             "*in broken: x = x + 1*",

@@ -50,7 +50,7 @@ from stepper.engines.common.words import MUTABILITY
 from stepper.engines.dynamo.versions import ConstantVariable, NullVariable, VariableTracker
 from stepper.model.method_names import Owner, owner_of
 from stepper.model.trace import Block
-from stepper.model.value import Item, TensorMeta, Value, ValueId
+from stepper.model.value import MODULE_FACT, Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack
 from stepper.support.words import callable_name, class_name, is_plain, is_subclass, plain_text
 
@@ -86,7 +86,7 @@ class DynamoDescriber(Describer):
         """Pending attribute mutations of a tracker, from the side effects of the current
         translation."""
         self.shown_with = ShownWith()
-        self.facts = Facts(self, VariableTracker)
+        self.facts = Facts(self, VariableTracker, torch.nn.Module, pack((MODULE_FACT,)))
 
     # --- what `facts` asks
 
@@ -384,7 +384,9 @@ def _lazy_facts(value: object) -> dict[str, Any]:
     hand, too, and only its guard is put off."""
     name = class_name(type(value))
     text = plain_text(value) if is_plain(type(value)) else f"{name} (not realized)"
-    return {"type_name": name, "text": text, "lazy": True}
+    module = is_subclass(torch.nn.Module, type(value))
+    attributes = (MODULE_FACT,) if module else ()
+    return {"type_name": name, "text": text, "attributes": attributes, "lazy": True}
 
 
 def is_tracker(value: object) -> bool:

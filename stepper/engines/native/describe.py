@@ -50,7 +50,7 @@ class NativeDescriber(Describer):
         self.ranges: Callable[[Guards], Ranges] = lambda _: ()
         """The recorded numbers of guards."""
         self.shown_with = ShownWith()
-        self.facts = Facts(self, VariableTracker)
+        self.facts = Facts(self, VariableTracker, torch.nn.Module, pack((MODULE_FACT,)))
 
     def shown(self, tracker: VariableTracker) -> list[VariableTracker]:
         """The trackers that have been described as this one's object."""

@@ -8,9 +8,8 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.frame_names import compiled_name
-from stepper.client.text import clip, one_line, plural, short_name, short_path
+from stepper.client.text import clip, one_line, plural, short_path
 from stepper.model.trace import Outcome, Phase, Translation
-from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
@@ -79,7 +78,7 @@ class FramesPane(ListingPane):
         known = [so_far(recording, t) for t in recording.translations()] if recording else []
         self._cwd = snapshot.recording.facts.cwd if snapshot.recording else ""
         wanted = self.filter.lower()
-        self._names = {t.id: _name(recording, t) for t in known} if recording else {}
+        self._names = {t.id: compiled_name(recording, t) for t in known} if recording else {}
         self._translations = [t for t in known if wanted in _searched(t, self._names[t.id])]
         here = snapshot.translation.id if snapshot.translation else None
         cursor = None
@@ -166,12 +165,6 @@ def _counts(t: Translation) -> tuple[Span, Span]:
 
 def _reason(t: Translation) -> str:
     return t.reason or t.recompile_reason
-
-
-def _name(recording: Recording, t: Translation) -> str:
-    if t.resume_of and "<locals>" not in t.resume_of:
-        return f"{short_name(t.resume_of)}, resumed"
-    return compiled_name(recording, t)
 
 
 def _searched(t: Translation, name: str) -> str:
