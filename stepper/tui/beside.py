@@ -58,7 +58,7 @@ class Beside:
         self._closed = False
         self._reader: Recording | None = None
         self._path = ""
-        """Of the recording that was asked about last."""
+        """Where the recording lies that was asked about last."""
         self._known: tuple[str, Known] | None = None
         """What the screen's reader knew of it, until it is opened here."""
 
