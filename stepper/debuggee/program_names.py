@@ -20,10 +20,12 @@ def program_frame(is_program: Callable[[str], bool]) -> FrameType | None:
     """The innermost frame of the program in this thread, without ours and the compiler's."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        # Generated code has no file of its own, but lives in a module.
+        # Generated code has no file of its own, but lives in a module; torch makes some without.
         name = frame.f_globals.get("__name__", "")
+        filename = frame.f_code.co_filename
         other = type(name) is str and name.partition(".")[0] in ("stepper", "torch")
-        if not other and is_program(frame.f_code.co_filename):
+        other = other or (filename == "<string>" and name == "")
+        if not other and is_program(filename):
             return frame
         frame = frame.f_back
     return None

@@ -236,6 +236,9 @@ def export():
     torch.export.export(Sine(), (torch.ones(3),), strict=False)
 
 def nothing():
+    torch.jit.script(double)
+    torch.fx.symbolic_trace(Sine())
+    assert not torch.compiler.is_compiling()
     assert "stepper.engines.dynamo.engine" not in sys.modules
 
 def stance():
@@ -266,6 +269,16 @@ def phase():
 def run_only():
     torch._dynamo.run(double)(torch.ones(3))
 
+def traced():
+    try:
+        torch.fx.symbolic_trace(torch.compile(double, backend="eager"))
+    except RuntimeError:
+        return
+    raise AssertionError("it was not refused")
+
+def scripted():
+    torch.jit.script(torch.compile(double, backend="eager"))
+
 def fork(number, act):
     child = os.fork()
     if child == 0:
@@ -275,7 +288,8 @@ def fork(number, act):
 
 fork(1, export)  # which imports Dynamo
 import torch._dynamo
-for number, act in enumerate((nothing, stance, compile, ahead, load, block, phase, run_only), 2):
+acts = (nothing, stance, compile, ahead, load, block, phase, run_only, traced, scripted)
+for number, act in enumerate(acts, 2):
     fork(number, act)
 """
 
@@ -311,7 +325,7 @@ def doors(tmp_path_factory: pytest.TempPathFactory) -> Doors:
 
 def test_a_child_that_imports_dynamo_and_compiles_nothing_loads_no_engine(doors: Doors) -> None:
     assert (doors.outcome.status, doors.outcome.out) == (0, "")
-    assert set(doors.recordings) == set(range(1, 10))
+    assert set(doors.recordings) == set(range(1, 12))
     assert doors.recordings[2] == ""
 
 
@@ -326,6 +340,8 @@ def test_what_comes_first_to_dynamo_is_recorded_in_a_child(doors: Doors) -> None
     assert [each.name for each in recording.timings() or ()] == ["by_itself"]
     recording.close()
     assert doors.skips(9)[0].startswith("torch._dynamo.run asked for at ")
+    assert doors.skips(10)[0].startswith("double: torch refuses it while FX traces what calls it")
+    assert doors.skips(11)[0].startswith("double: torch.jit.script makes TorchScript of it")
 
 
 POOLS = """

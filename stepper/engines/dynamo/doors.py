@@ -18,6 +18,7 @@ from typing import Any
 from stepper._C import Hook
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.probe_points import ProbePoint, UnsupportedTorch, resolve
+from stepper.engines.dynamo import versions
 from stepper.engines.dynamo.versions import points
 from stepper.uncompiled import keep_out
 
@@ -45,6 +46,11 @@ def wait(begin: Callable[[], None]) -> Callable[[], None]:
 
 
 def _opened(begin: Callable[[], None], point: ProbePoint, *arguments: Any) -> None:
+    # Of what is asked and scripted besides, nothing is recorded.
+    if point == points.IN_FX and versions.nested_call(sys._getframe()) is None:
+        return
+    if point == points.SCRIPTED and versions.scripted_compiled(*arguments) is None:
+        return
     begin()
     if points.doors()[point]:
         # The watcher hears of this function by now, but the call under way runs what it was before.

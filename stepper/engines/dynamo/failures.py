@@ -41,6 +41,7 @@ _LONGEST = 20_000
 _RAISED = 12
 """Frames of a traceback that are told."""
 _MOST_LINKS = 20
+_AGAIN = "draft_export exports once more, with Dim.AUTO in the place of sizes"
 
 
 def message(error: BaseException) -> str:
@@ -168,7 +169,8 @@ def _is_of_program(frame: FrameType) -> bool:
 
 
 def refuse_capture(recorder: Recorder, captured: LiveTranslation) -> bool:
-    """Tell of a capture that it failed, where that is what an error is raised for now.
+    """Tell of a capture that it failed, where that is what an error is raised for now; of one that
+    is made once more that it was given up.
 
     `torch.export` finds its constraints violated when the frame has long been translated: it makes
     the guards itself, keeps what that raises, completes the message, and raises an error of its
@@ -176,6 +178,10 @@ def refuse_capture(recorder: Recorder, captured: LiveTranslation) -> bool:
     error = sys.exc_info()[1]
     if not isinstance(error, ConstraintViolationError):
         return False
+    if versions.draft_tries_again(sys._getframe(1)):
+        reason = f"{_AGAIN}: {type(error).__name__}: {message(error)}"
+        recorder.end_translation(captured, Outcome.SKIPPED, reason=reason)
+        return True
     failure = failure_of(error, recorder.moment, traced=True)
     _fail_captured(
         recorder, captured, error, msgspec.structs.replace(failure, stage=FailedStage.GUARDS)

@@ -3,8 +3,9 @@ does not look as if nothing had been there.
 
 `torch.export.export` without `strict` runs the program and notes its operators; no bytecode is
 interpreted. When it fails, its traceback says where. `torch.compile` can be told to leave a
-function as it is. Code that was compiled in another process comes from a file: of a function
-compiled ahead of time, or of a package of precompiled code. Each is an event that says so.
+function as it is, and what it makes runs as it is, or is refused, where FX, an export or
+TorchScript trace what calls it. Code that was compiled in another process comes from a file: of a
+function compiled ahead of time, or of a package of precompiled code. Each is an event that says so.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 import _thread
 import sys
 from collections.abc import Callable
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, MethodType
 from typing import Any
 
 from stepper.debuggee.engine import Recorder
@@ -50,10 +51,12 @@ class Untranslated:
         self._told: set[str] = set()
         self._failures: dict[int, int] = {}
         """How many failures there were when a thread's newest export began, by the thread."""
+        self._hears_calls = False
 
     def install(self, recorder: Recorder, safely: Callable[..., Callable[..., None]]) -> None:
         """Begin to listen."""
         self._recorder = recorder
+        self._safely = safely
         points = versions.points.untranslated_points()
         for meaning, point in points.items():
             self._probes.place(point, safely(getattr(self, f"_on_{meaning}")))
@@ -67,6 +70,7 @@ class Untranslated:
     def uninstall(self) -> None:
         """Listen no more."""
         self._probes.remove()
+        self._hears_calls = False
         self._told.clear()
         self._failures.clear()
 
@@ -92,9 +96,26 @@ class Untranslated:
         self._recorder.failed(failure)
 
     def _on_left_as_it_is(self, fn: Any) -> None:
-        of = fn if type(fn) is FunctionType else type(fn)
-        why = f"torch.compile leaves it as it is, since {versions.rule_of_no_compilation()}"
-        self._tell(of.__qualname__, f"{why}; {place(bytecode.is_program)}")
+        self._tell_of(
+            fn, f"torch.compile leaves it as it is, since {versions.rule_of_no_compilation()}"
+        )
+
+    def _on_called_in_trace(self) -> None:
+        found = versions.nested_call(sys._getframe())
+        if found is not None:
+            self._tell_of(*found)
+
+    _on_called_in_fx = _on_called_in_export = _on_called_in_trace
+
+    def _on_jit_traces(self) -> None:
+        if not self._hears_calls:
+            self._hears_calls = True
+            self._probes.place(versions.points.CALLED, self._safely(self._on_called_in_trace))
+
+    def _on_scripted(self, fn: Any) -> None:
+        compiled = versions.scripted_compiled(fn)
+        if compiled is not None:
+            self._tell_of(compiled, "torch.jit.script makes TorchScript of it as it was before")
 
     def _on_guards_made(self, f_code: CodeType) -> None:
         # This hook, the guards' `__init__`, then who has them made.
@@ -104,11 +125,24 @@ class Untranslated:
             text = f"{where} {loaded}: it is not translated here; {place(bytecode.is_program)}"
             self._tell(f_code.co_qualname, text)
 
+    def _tell_of(self, fn: Any, text: str) -> None:
+        self._tell(_name(fn), f"{text}; {place(bytecode.is_program)}")
+
     def _tell(self, name: str, text: str) -> None:
         said = f"{name}: {text}"
         if said not in self._told:
             self._told.add(said)
             self._recorder.occurred(EventKind.SKIP, said, None, Subject(name=name))
+
+
+def _name(fn: Any) -> str:
+    """What `torch.compile` was given is called so."""
+    of = fn.__func__ if type(fn) is MethodType else fn
+    if type(of) is not FunctionType:
+        of = type(of)
+    elif of is not fn and not bytecode.is_program(of.__code__.co_filename):
+        of = type(fn.__self__)  # a method that all modules have, by `Module.compile`
+    return str(of.__qualname__)
 
 
 keep_out()

@@ -30,6 +30,7 @@ from stepper.analysis.failures import failures
 from stepper.model.failure import FailedStage
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
+from tests.engines.dynamo.watch import skips
 
 
 class Sine(torch.nn.Module):
@@ -56,10 +57,6 @@ def _fresh() -> Any:
 
 def recorded(path: Path) -> Recording:
     return Recording.open(str(path))
-
-
-def skips(recording: Recording) -> list[str]:
-    return [event.text for event in recording.events(kinds=(EventKind.SKIP,))]
 
 
 THREE = torch.ones(3)
@@ -254,18 +251,25 @@ def test_an_export_that_fails_before_it_runs_the_program(tmp_path: Path) -> None
 
 
 @pytest.mark.usefixtures("left_open")
-def test_a_draft_that_is_made_with_other_sizes_has_not_failed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_draft_that_is_made_with_other_sizes_has_not_failed(
+    tmp_path: Path, *, strict: bool
+) -> None:
     sizes = {"x": {0: Dim("one")}, "y": {0: Dim("another")}}
 
     class Sum(torch.nn.Module):
         def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
-            return x + y
+            return x + y if x.size(0) == 3 else x
 
     path = tmp_path / "a.stepper"
     with stepper.record(path):
-        torch.export.draft_export(Sum(), (THREE, THREE), dynamic_shapes=sizes)
+        torch.export.draft_export(Sum(), (THREE, THREE), dynamic_shapes=sizes, strict=strict)
     recording = recorded(path)
     assert recording.failures() == []
+    captured = recording.translations()
+    ends = [Outcome.SKIPPED, Outcome.COMPILED] if strict else []
+    assert [each.outcome for each in captured] == ends
+    assert all(each.reason.startswith("draft_export exports once more") for each in captured[:1])
     recording.close()
 
 

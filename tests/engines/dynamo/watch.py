@@ -69,6 +69,11 @@ def record(path: Path, *calls: Callable[[], object], detail: str = "all") -> Rec
     return watched.recording()
 
 
+def skips(recording: Recording) -> list[str]:
+    """What was told of what is not translated."""
+    return [event.text for event in recording.events(kinds=(EventKind.SKIP,))]
+
+
 def run_program(path: Path) -> str:
     """What `python path` prints; an exception that leaves it is part of that."""
     torch._dynamo.reset()

@@ -15,7 +15,7 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -183,6 +183,20 @@ def failed_export(telling: FrameType | None) -> tuple[FrameType, BaseException] 
     return (calling.f_back, error) if over and calling.f_back is not None else None
 
 
+def draft_tries_again(raising: FrameType | None) -> bool:
+    """Whether what violates its constraints is an export that `draft_export` makes once more, with
+    other sizes.
+
+    Args:
+        raising: a frame within the export.
+    """
+    while raising is not None:
+        if raising.f_code.co_name == "draft_export" and raising.f_code.co_filename == _DRAFTS:
+            return raising.f_locals["new_shapes"] is None
+        raising = raising.f_back
+    return False
+
+
 _DRAFTS = os.path.join(os.path.dirname(torch.export.__file__), "_draft_export.py")
 
 
@@ -321,6 +335,54 @@ def rule_of_no_compilation() -> str:
     if os.environ.get("TORCHDYNAMO_DISABLE") == "1":
         return "TORCHDYNAMO_DISABLE is 1"
     return "it was asked for disable=True"
+
+
+_NESTED = "torch._dynamo.config.error_on_nested_fx_trace is"
+
+
+def nested_call(calling: FrameType | None) -> tuple[Any, str] | None:
+    """What `torch.compile` was given, and what becomes of a call of it where something else traces.
+
+    None: nothing else does, or it is compiled all the same, or it is no such call.
+
+    Args:
+        calling: our frame, from a hook of what is asked whether something else traces.
+    """
+    while calling is not None and _is_asked(calling):
+        calling = calling.f_back
+    if calling is None or calling.f_code.co_name != "compile_wrapper":
+        return None
+    if calling.f_code.co_filename != torch._dynamo.eval_frame.__file__:
+        return None
+    becomes = ""
+    fx = torch.fx._symbolic_trace._is_fx_tracing_flag and not torch.compiler._is_compiling_flag
+    if torch._dynamo.config.force_compile_during_fx_trace:
+        fx = False
+    elif torch.compiler._is_exporting_flag and torch._guards.TracingContext.try_get() is not None:
+        becomes = "it runs as it is while torch.export captures what calls it"
+    if fx and not becomes:
+        if torch._dynamo.config.error_on_nested_fx_trace:
+            becomes = f"torch refuses it while FX traces what calls it, since {_NESTED} True"
+        else:
+            becomes = f"it runs as it is while FX traces what calls it, since {_NESTED} False"
+    if torch._C._is_tracing() and not becomes:
+        becomes = "torch refuses it while torch.jit.trace traces what calls it"
+    return (calling.f_locals["fn"], becomes) if becomes else None
+
+
+def _is_asked(frame: FrameType) -> bool:
+    name = frame.f_globals.get("__name__", "")
+    return name.startswith("stepper.") or (name, frame.f_code.co_name) in _ASKED
+
+
+_ASKED = {(each.module, each.qualname) for each in (points.CALLED, points.IN_FX, points.IN_EXPORT)}
+
+
+def scripted_compiled(fn: object) -> Any:
+    """What `torch.compile` was given, of a function that it has made; else None."""
+    names = vars(fn) if type(fn) is FunctionType else {}
+    disabled = "_torchdynamo_disable" in names
+    return None if disabled else names.get("_torchdynamo_orig_callable")
 
 
 # What `torch.compiler.set_stance` can set → what becomes of a call of a compiled function.

@@ -178,6 +178,10 @@ _LOOKUP_POINTS = {
     "unpacked": ProbePoint("torch._dynamo.package", "load_guard_manager", ("target_code",)),
 }
 
+IN_FX = ProbePoint("torch.compiler", "is_compiling", ())
+IN_EXPORT = ProbePoint("torch._higher_order_ops.utils", "_in_hop_compile", ())
+SCRIPTED = ProbePoint("torch.jit.frontend", "get_jit_def", ("fn",))
+
 # What captures or loads without a translation.
 _UNTRANSLATED_POINTS = {
     "exported": ProbePoint("torch.export", "export", ("mod", "strict")),
@@ -186,7 +190,15 @@ _UNTRANSLATED_POINTS = {
     # At the end of an export, and of a part of it.
     "export_noted": ProbePoint("torch._utils_internal", "log_export_usage", ()),
     "left_as_it_is": ProbePoint("torch._dynamo.eval_frame", "_NullDecorator.__call__", ("fn",)),
+    # What a call of a compiled function asks where something else traces: FX, or an export.
+    "called_in_fx": IN_FX,
+    "called_in_export": IN_EXPORT,
+    "scripted": SCRIPTED,
+    "jit_traces": ProbePoint("torch.jit._trace", "_create_interpreter_name_lookup_fn", ()),
 }
+
+# Asked at every call of a compiled function, so only watched where `torch.jit.trace` is at work.
+CALLED = ProbePoint("torch.fx._symbolic_trace", "is_fx_symbolic_tracing", ())
 
 RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.run", ())
 """The symbolic interpreter's loop: while it is on the Python stack, its translator is at work."""
@@ -194,6 +206,7 @@ RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.ru
 # None: the version has no such function.
 _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
     (2, 11): {
+        "called_in_export": None,
         "skipped": None,
         "skip_returned": ProbePoint(
             "torch._dynamo.types", "ConvertFrameReturn.__init__", ("guarded_code",)
@@ -240,7 +253,7 @@ def probe_points() -> dict[str, ProbePoint]:
         UnsupportedTorch: it is older than what was tested, or newer and other than that.
     """
     version = torch_version()
-    points = _POINTS | _OVERRIDES.get(min(version, NEWEST), {})
+    points = _POINTS | _overrides()
     if version < OLDEST or (version > NEWEST and lacking()):
         raise UnsupportedTorch(
             f"stepper's dynamo engine supports torch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}."
@@ -250,11 +263,14 @@ def probe_points() -> dict[str, ProbePoint]:
     return {meaning: point for meaning, point in points.items() if point is not None}
 
 
+def _overrides() -> dict[str, ProbePoint | None]:
+    return _OVERRIDES.get(min(torch_version(), NEWEST), {})
+
+
 def lacking() -> list[str]:
     """The functions to watch that the installed torch does not have, or has with other
     parameters."""
-    points = _POINTS | _OVERRIDES.get(min(torch_version(), NEWEST), {})
-    points |= _LOOKUP_POINTS | _UNTRANSLATED_POINTS
+    points = _POINTS | _LOOKUP_POINTS | _UNTRANSLATED_POINTS | _overrides()
     found: list[str] = []
     for point in filter(None, points.values()):
         try:
@@ -288,7 +304,9 @@ def lookup_points() -> dict[str, ProbePoint]:
 
 def untranslated_points() -> dict[str, ProbePoint]:
     """The functions that capture or load code without a translation, by what their call means."""
-    return _UNTRANSLATED_POINTS
+    points = _UNTRANSLATED_POINTS | _overrides()
+    found = {meaning: points[meaning] for meaning in _UNTRANSLATED_POINTS}
+    return {meaning: point for meaning, point in found.items() if point is not None}
 
 
 @functools.cache
@@ -344,5 +362,6 @@ def doors() -> dict[ProbePoint, bool]:
     their own sake."""
     found = [_POINTS["phase_began"], _POINTS["instant_noted"], _LOOKUP_POINTS["made_ahead"]]
     found += [_CACHE_POINTS["stance"], _CACHE_POINTS["run_only"], _POINTS["artifact_noted"]]
-    found.append(_UNTRANSLATED_POINTS["left_as_it_is"])
+    others = ("left_as_it_is", "called_in_fx", "scripted", "jit_traces")
+    found += [_UNTRANSLATED_POINTS[meaning] for meaning in others]
     return dict.fromkeys(_DOORS, False) | dict.fromkeys(found, True)
