@@ -77,21 +77,27 @@ def overview(folder: SessionFolder) -> str:
     return ", ".join(parts + [f"{lost:,} killed or gone"] * bool(lost))
 
 
-def process_lines(folder: SessionFolder) -> Iterator[Line]:
-    """Each process of a folder, and what it has to tell."""
+def process_lines(folder: SessionFolder, here: str = "") -> Iterator[Line]:
+    """Each process of a folder, and what it has to tell.
+
+    Args:
+        folder: whose processes.
+        here: path of the recording that is looked at; its process is marked.
+    """
     yield Line(f"{folder.path}: {overview(folder)}", role="title")
     silent = 0
     for number, each in enumerate(folder.processes):
         if not each.recording and each.state == "exited" and not (each.exit or each.note):
             silent += 1
             continue
-        yield Line(clip(f"  {process_text(each, opened=number < _OPENED)}", _WIDTH))
+        sign = "->" if is_recording_of(each, here) else "  "
+        yield Line(clip(f"{sign} {process_text(each, opened=number < _OPENED)}", _WIDTH))
         if each.note:
-            yield Line(clip(f"      {each.note}", _WIDTH))
+            yield Line(clip(f"       {each.note}", _WIDTH))
     if silent:
-        yield Line(f"  and {plural(silent, 'process')} that compiled nothing", role="dim")
+        yield Line(f"   and {plural(silent, 'process')} that compiled nothing", role="dim")
     for text in folder.unreadable:
-        yield Line(clip(f"  cannot be read: {text}", _WIDTH))
+        yield Line(clip(f"   cannot be read: {text}", _WIDTH))
 
 
 def process_text(process: Process, *, opened: bool = True) -> str:
@@ -126,6 +132,11 @@ def end_text(process: Process) -> str:
     return process.state
 
 
+def is_recording_of(process: Process, path: str) -> bool:
+    """Whether a recording of its session folder is a process's, by the paths of both."""
+    return bool(path) and os.path.basename(process.recording) == os.path.basename(path)
+
+
 def title_in_session(path: str) -> str:
     """What the process of a recording is called among those of its session folder: `process 4711,
     rank 1`, as `stepper.analysis.live_processes` calls one that lives. Empty: it is the only one,
@@ -137,8 +148,7 @@ def title_in_session(path: str) -> str:
         recorded = read(folder).recorded
     except RecordingError:
         return ""
-    mine = (each for each in recorded if os.path.basename(each.recording) == os.path.basename(path))
-    found = next(mine, None)
+    found = next((each for each in recorded if is_recording_of(each, path)), None)
     if found is None or len(recorded) < 2:
         return ""
     return f"process {found.pid}" + ("" if found.rank is None else f", rank {found.rank}")

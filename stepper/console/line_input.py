@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from stepper.client.paths import state_directory
-from stepper.console.commands import TABLE, words
+from stepper.console.commands import TABLE, CommandError, words
+from stepper.console.sessions import process_words
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
@@ -89,10 +90,12 @@ def candidates(shell: Shell, before: str) -> list[str]:
             return words()
         if name in _OF_BREAKPOINTS:
             return [*(str(each.id) for each in shell.session.breakpoints), "all"]
+        if name == "process":
+            return process_words(shell)
         if name in _SETS_BREAKPOINTS:
             return [*map(str, BreakpointKind), *_places(shell)]
         return [*_names(shell), *map(str, EventKind)]
-    except RecordingError:
+    except (RecordingError, CommandError):
         return []
 
 

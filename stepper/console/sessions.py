@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from stepper.analysis.live_processes import LiveProcess, live_lines
+from stepper.analysis.live_processes import live_lines
+from stepper.analysis.processes import process_lines
 from stepper.client.text import plural, time_text
 from stepper.console.commands import GROUPS, TABLE, CommandError, command, find_command
+from stepper.recording.session_folder import Process, SessionFolder, is_session, read
 
 if TYPE_CHECKING:
     from stepper.console.shell import Shell
@@ -74,19 +77,25 @@ def interrupt(shell: Shell, argument: str) -> None:
 
 @command("processes", "ps", group="Session")
 def processes_(shell: Shell, argument: str) -> None:
-    """The processes of the program, and what each does: with `--children`.
+    """The processes of the program, and what each does: with `--children`; of a session folder that
+    is opened, how each ended and what was recorded of it.
 
-    A process is listed from its first line on. Those that have come to the compiler can be stopped:
-    by a breakpoint, or with `process` and Ctrl-C. Where one runs is what its main thread says; a
-    collective that is not over, and the ranks that have not begun it, are what torch's flight
-    recorder said last.
+    A live process is listed from its first line on. Those that have come to the compiler can be
+    stopped: by a breakpoint, or with `process` and Ctrl-C. Where one runs is what its main thread
+    says; a collective that is not over, and the ranks that have not begun it, are what torch's
+    flight recorder said last.
     """
-    shell.screen.lines(line.text for line in live_lines(_look(shell), shell.session))
+    if shell.turns.watch is not None:
+        found = live_lines(shell.turns.watch.look(ANSWERS), shell.session)
+    else:
+        found = [*process_lines(_folder(shell), shell.session.recording_path)]
+    shell.screen.lines(line.text for line in found)
 
 
 @command("process", usage="PID | rank N", group="Session")
 def process(shell: Shell, argument: str) -> None:
-    """Go to another process of the program: what is shown, stepped and asked is that one's.
+    """Go to another process of the program, or of the session folder: what is shown, stepped and
+    asked is that one's.
 
     Breakpoints are of all processes, unless they name one: `break graph-break, rank 1` or
     `, process PID`. One that stands still stays there until you go on from it; `c` in one that runs
@@ -95,26 +104,56 @@ def process(shell: Shell, argument: str) -> None:
     word, _, number = argument.rpartition(" ")
     if word not in ("", "rank") or not number.isdecimal():
         raise CommandError("which? process PID, or process rank N; processes lists them")
-    found = [
-        each
-        for each in _look(shell)
-        if (each.entry.rank if word else each.entry.pid) == int(number)
-    ]
+
+    def meant(entry: Process) -> bool:
+        return (entry.rank if word else entry.pid) == int(number)
+
+    nobody = CommandError(f"there is no process {argument}; processes lists them")
+    if shell.turns.watch is None:
+        entries = [*filter(meant, _folder(shell).processes)]
+        recordings = [each.recording for each in entries if each.recording]
+        if not entries:
+            raise nobody
+        if not recordings:
+            raise CommandError(f"nothing was recorded of process {argument}")
+        shell.turn_to(shell.turns.opened(recordings[-1]))
+        return
+    found = [each for each in shell.turns.watch.look(ANSWERS) if meant(each.entry)]
     sessions = [each.session for each in found if each.session is not None]
     if not found:
-        raise CommandError(f"there is no process {argument}; processes lists them")
+        raise nobody
     if not sessions:
         raise CommandError(f"process {argument} cannot be controlled: it {found[-1].state}")
     shell.turn_to(sessions[-1])
 
 
-def _look(shell: Shell) -> list[LiveProcess]:
+def process_words(shell: Shell) -> list[str]:
+    """What `process` can be followed by."""
     if shell.turns.watch is None:
+        entries = [each for each in _folder(shell).processes if each.recording]
+    else:
+        live = shell.turns.watch.look()
+        entries = [each.entry for each in live if each.session is not None]
+    ranks = [f"rank {each.rank}" for each in entries if each.rank is not None]
+    return [*(str(each.pid) for each in entries), *ranks]
+
+
+def _folder(shell: Shell) -> SessionFolder:
+    """The session folder that the recording is in.
+
+    Raises:
+        CommandError: it is in none, or the program is alive and its children are not watched.
+    """
+    if shell.session.live:
         raise CommandError(
-            "the program's children are not watched: stepper console --children does that. "
-            "Those of a session folder are chosen with --process or --rank"
+            "the program's children are not watched: stepper console --children does that"
         )
-    return shell.turns.watch.look(ANSWERS)
+    folder = os.path.dirname(os.path.abspath(shell.session.recording_path))
+    if not shell.session.recording_path or not is_session(folder):
+        raise CommandError(
+            "this recording is not in a session folder: stepper record --children makes one"
+        )
+    return read(folder)
 
 
 @command("detach", group="Session")

@@ -17,6 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from stepper.analysis.live_processes import process_title, standing_text
+from stepper.analysis.processes import title_in_session
 from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.processes import pause
@@ -130,6 +131,7 @@ class Shell:
             return self._leave()
         finally:
             unsubscribe()
+            self.turns.close()
             os.close(self._wake_reader)
             os.close(self._wake_writer)
 
@@ -352,15 +354,22 @@ class Shell:
 
     def turn_to(self, session: Session) -> None:
         """Show another process, and have commands be about it."""
+        breakpoints = self.session.breakpoints
         self.session, self.cursor = session, self.turns.turn_to(session)
         self.selected, self.chain = -1, []
-        self.screen.say(f"now: {process_title(session)}", "bold")
+        title = process_title(session) if self.turns.watch is not None else ""
+        title = title or title_in_session(session.recording_path)
+        self.screen.say(f"now: {title}", "bold")
+        if self.turns.watch is None:  # else all processes have the same ones
+            session.set_breakpoints(breakpoints)
         if session.stopped is not None:
             self._stopped(session.stopped)
         elif session.live:
             self.screen.say("it runs; c waits for it")
         elif self.cursor.position:
             self._stop_shown(0, None)
+        else:
+            self.screen.say("nothing was translated")
 
     def wait(self, *, far: bool = False) -> None:
         """Show the program's output until it stops or ends. Ctrl-C asks for a stop at the next

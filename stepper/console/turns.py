@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from functools import partial
@@ -10,7 +11,7 @@ from stepper.analysis.live_processes import ProcessWatch
 from stepper.client.cursor import Cursor
 from stepper.client.events import Ended, SessionEvent
 from stepper.client.processes import Heard
-from stepper.client.session import Session
+from stepper.client.session import Session, open_recording
 from stepper.model.control import Stopped
 
 _PATIENCE = 5.0
@@ -29,11 +30,30 @@ class Turns:
         """What each process does; None: there is only the one."""
         self._session = first
         self._cursors: dict[Session, Cursor] = {}
+        self._opened: dict[str, Session] = {}
+        """Recordings of other processes of a session folder, by their paths."""
         self._standing: list[Session] = []
         """Those that have stopped and were not gone on from, in that order."""
         self._over: set[Session] = set()
         self._until: float | None = None
         """When another one's stop is gone to; None: at once."""
+
+    def opened(self, path: str) -> Session:
+        """The session over another process's recording.
+
+        Raises:
+            RecordingError: it cannot be read.
+        """
+        if self.first.recording_path and os.path.samefile(path, self.first.recording_path):
+            return self.first
+        if path not in self._opened:
+            self._opened[path] = open_recording(path)
+        return self._opened[path]
+
+    def close(self) -> None:
+        """Close what was opened here."""
+        for session in self._opened.values():
+            session.close()
 
     def subscribe(self, heard: Heard) -> Callable[[], None]:
         """Have `heard` called with what happens in each process; returns what ends that."""

@@ -55,6 +55,24 @@ def test_a_script_goes_through_the_processes_that_stop(tmp_path: Path) -> None:
     assert len(re.findall(r"SpawnProcess-\d +exited, 0$", last, re.MULTILINE)) == 2
     assert f"the recording is in {tmp_path / 'session'}" in last
     assert ended.status == 1  # of the command that could not be carried out
+    _the_folder_is_gone_through(tmp_path, here, there)
+
+
+def _the_folder_is_gone_through(tmp_path: Path, one: str, other: str) -> None:
+    """What the processes have recorded is looked at in one console."""
+    commands = ["b graph-break", f"process {other}", "frames", "b", "processes", "process 1"]
+    opened = console(tmp_path, *commands, f"process {one}", program=["--process", one, "session"])
+    _, went, frames, breakpoints, listed, nobody, back = re.split(
+        r"^\(stepper\) .*\n", opened.out, flags=re.MULTILINE
+    )[1:]
+    assert went.startswith(f"now: process {other}\nmoment 1/")
+    assert re.search(r"^->  0/0 .*compiled", frames, re.MULTILINE)
+    assert "breakpoint 1: graph-break" in breakpoints
+    marked = re.findall(r"^-> (\d+) .*1 translation +SpawnProcess-\d$", listed, re.MULTILINE)
+    assert marked == [other]
+    assert "there is no process 1" in nobody
+    assert back.startswith(f"now: process {one}\n")
+    assert opened.status == 1
 
 
 def test_leaving_ends_all_processes_that_stand(tmp_path: Path) -> None:
@@ -67,5 +85,11 @@ def test_leaving_ends_all_processes_that_stand(tmp_path: Path) -> None:
 
 
 def test_without_children_there_is_only_the_program(tmp_path: Path) -> None:
-    ended = console(tmp_path, "processes", "process 1", program=["-c", "pass"])
-    assert ended.out.count("stepper console --children does that") == 2
+    code = "import torch; torch.compile(abs, backend='eager')(torch.ones(2)); f = torch.compile("
+    code += "lambda x: x + 1, backend='eager'); f(torch.ones(2))"
+    alive = console(
+        tmp_path, "processes", "process 1", "c", program=["-o", "r.stepper", "-c", code]
+    )
+    assert alive.out.count("stepper console --children does that") == 2
+    over = console(tmp_path, "processes", "process 1", program=["r.stepper"])
+    assert over.out.count("stepper record --children makes one") == 2
