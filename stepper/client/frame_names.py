@@ -7,7 +7,7 @@ import re
 
 from stepper.client.names import brief_function
 from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
-from stepper.model.method_names import Owner, method_name, resumed_at, resumed_name
+from stepper.model.method_names import Owner, method_name, resumed_name, walk_label
 from stepper.model.trace import Event, EventKind, Translation
 from stepper.recording.reader import Recording
 
@@ -25,13 +25,9 @@ def frame_name(recording: Recording, frame: int) -> str:
 
 def compiled_name(recording: Recording, item: Translation) -> str:
     """A walk's, by its outermost frame: `GPT2LMHeadModel, wrapper of can_return_tuple`."""
-    resumed = _LOCALS in item.resume_of
-    label = item.resume_of if resumed else item.name
-    owner = recording.owners.of_walk(item) if _LOCALS in label else None
-    name = _named(label, owner)
-    if resumed:
-        line = resumed_at(item.name)
-        name += f", resumed at {line}" if line else ", resumed"
+    within = _LOCALS in item.name or _LOCALS in item.resume_of
+    owner = recording.owners.of_walk(item) if within else None
+    name = short_name(walk_label(item.name, item.resume_of, owner))
     return name + (BY_HAND if item.by_hand else "")
 
 

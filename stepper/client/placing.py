@@ -16,16 +16,18 @@ from itertools import takewhile
 from types import CodeType
 
 from stepper.client.text import plural
-from stepper.model.breakpoint import Breakpoint, BreakpointError, BreakpointKind
+from stepper.model.breakpoint import CACHE_KINDS, Breakpoint, BreakpointError, BreakpointKind
 from stepper.model.matching import (
     entry_index,
     entry_matches,
+    glob_matches,
     instruction_matches,
     path_matches,
 )
-from stepper.model.method_names import Entered, Owner
+from stepper.model.method_names import Entered, Owner, walk_names
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
+from stepper.recording.occurrences import event_fits, event_has_name
 from stepper.recording.reader import Recording
 
 _MOST = 4 << 20
@@ -97,12 +99,39 @@ def _entries(recording: Recording) -> Iterator[tuple[Code, Entered]]:
 
 
 def _happened(breakpoint: Breakpoint, recording: Recording | None, live: bool) -> str:
-    if recording is None or breakpoint.pattern or breakpoint.source:
+    """
+    Raises:
+        BreakpointError: it names a function of which nothing is recorded, and nothing more comes.
+    """
+    if recording is None:
         return ""
-    count = recording.event_count((EventKind(breakpoint.kind),))
+    kinds = (EventKind(breakpoint.kind),)
+    if not (breakpoint.pattern or breakpoint.source):
+        count = recording.event_count(kinds)
+    elif event_has_name(breakpoint.kind):
+        events = recording.events(kinds=kinds)
+        count = sum(event_fits(recording, breakpoint, event) for event in events)
+    else:
+        return ""
     if count:
         return f"happened {plural(count, 'time')}{' so far' if live else ''}"
-    return "" if live else "never happened in what is recorded"
+    if live:
+        return ""
+    if breakpoint.kind in CACHE_KINDS and breakpoint.pattern:
+        _check_function(breakpoint.pattern, recording)
+    return "never happened in what is recorded"
+
+
+def _check_function(pattern: str, recording: Recording) -> None:
+    """
+    Raises:
+        BreakpointError: no function that was compiled has a name like this.
+    """
+    known: set[str] = set()
+    for walk in recording.translations():
+        known.update(walk_names(walk.name, walk.resume_of, recording.owners.of_walk(walk)))
+    if not any(glob_matches(pattern, name) for name in known):
+        raise BreakpointError(f"no function {pattern!r} is recorded{_nearest(pattern, known)}")
 
 
 def _check_line(breakpoint: Breakpoint, codes: Iterable[Code], live: bool) -> None:

@@ -14,10 +14,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
+from stepper.client.frame_names import compiled_name
 from stepper.client.paths import state_directory
 from stepper.console.commands import TABLE, CommandError, words
 from stepper.console.sessions import process_words
-from stepper.model.breakpoint import BreakpointKind
+from stepper.model.breakpoint import CACHE_KINDS, BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
 
@@ -104,6 +105,10 @@ def _places(shell: Shell) -> Iterator[str]:
     recording = shell.session.recording
     codes = recording.codes()[:_MOST] if recording is not None else []
     yield from dict.fromkeys(f"function:{code.label}" for code in codes)
+    if recording is not None:
+        walks = recording.translations()[:_MOST]
+        names = dict.fromkeys(compiled_name(recording, each) for each in walks if not each.by_hand)
+        yield from (f"{kind}:{name}" for kind in sorted(CACHE_KINDS) for name in names)
     state = shell.cursor.state
     if recording is not None and state is not None:
         for path, name in recording.owners.within(state.attempt)[:_MOST]:

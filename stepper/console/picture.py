@@ -50,7 +50,7 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
         instruction.line if instruction.line is not None else recording.place(state.moment.id).line
     )
     depth = f"  depth {frame.depth}" if frame.depth else ""
-    outermost = translation.phase is Phase.EXECUTE and not frame.depth
+    outermost = translation.phase is not Phase.TRANSLATE and not frame.depth
     name = compiled_name(recording, translation) if outermost else frame_name(recording, frame.id)
     lines = [
         f"moment {state.moment.id}/{recording.newest}  {attempt_name(attempt, translation)}{depth}"

@@ -19,9 +19,9 @@ from stepper.model.matching import (
     entry_matches,
     guard_matches,
     instruction_matches,
-    name_matches,
     node_matches,
     shape_matches,
+    walk_matches,
 )
 from stepper.model.method_names import Entered
 from stepper.model.program import Code
@@ -176,7 +176,7 @@ def _concerns(bp: Breakpoint, subject: Subject) -> bool:
         case _ if bp.kind in SHAPE_KINDS:
             return shape_matches(bp.pattern, subject.name, subject.source)
         case _ if bp.kind in CACHE_KINDS:
-            return name_matches(bp.pattern, subject.name)
+            return walk_matches(bp.pattern, subject.name, subject.resume_of, subject.owner)
         case _:
             return True
 

@@ -357,6 +357,7 @@ class Recorder(Protocol):
         python_stack: tuple[PythonFrame, ...] = (),
         by_hand: bool = False,
         names: Names = ...,
+        owner: Owner | None = None,
     ) -> Walk:
         """A lookup or an execution of `code` begins, in this thread; `by_hand`: the user asked for
         it at a stop."""
@@ -405,6 +406,12 @@ class Recorder(Protocol):
 
     def place(self) -> Place:
         """Where the interpreter stands now."""
+
+    def owner_of(self, compile_id: str) -> Owner | None:
+        """The module whose method was compiled under an id; None: it is none, or not known."""
+
+    def entry_subject(self, name: str, compile_id: str) -> Subject:
+        """What a breakpoint asks of a cache entry: of which function it is, and its compile id."""
 
     def entered_module(self) -> Entered | None:
         """The module whose method the frame of the newest moment runs; None: it runs none."""

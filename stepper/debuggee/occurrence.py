@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepper.model.breakpoint import BreakpointKind
+from stepper.model.method_names import Owner
 from stepper.model.trace import EventKind
 
 
@@ -10,10 +11,17 @@ class Subject:
     """What an occurrence is about: the fields that a breakpoint's globs look at, each empty when it
     does not apply."""
 
-    __slots__ = ("kind", "name", "source", "target")
+    __slots__ = ("kind", "name", "owner", "resume_of", "source", "target")
 
     def __init__(
-        self, *, kind: str = "", source: str = "", target: str = "", name: str = ""
+        self,
+        *,
+        kind: str = "",
+        source: str = "",
+        target: str = "",
+        name: str = "",
+        resume_of: str = "",
+        owner: Owner | None = None,
     ) -> None:
         self.kind = kind
         """A guard's kind."""
@@ -22,8 +30,11 @@ class Subject:
         self.target = target
         """A node's target."""
         self.name = name
-        """A node's name, a symbol or an expression of symbols, or the name of the function that is
-        inlined or skipped."""
+        """A node's name, a symbol or an expression of symbols, or the name of a function."""
+        self.resume_of = resume_of
+        """The name of the function that this one continues."""
+        self.owner = owner
+        """Whose method the function is."""
 
 
 NO_SUBJECT = Subject()

@@ -99,6 +99,8 @@ class Recorder:
         """The frame of a walk that is at its newest moment now, while the controller is asked."""
         self.walks = Walks(self)
         self._facts: dict[int, tuple[int, bytes, str]] = {}
+        self._compiled: dict[str, tuple[str, Owner | None]] = {}
+        """By compile id: the function that is continued, and whose method was compiled."""
         self.describer: Describer = engine.make_describer()
         """The engine's knowledge of trackers."""
         self.steps: Steps[FrameMirror] = Steps(
@@ -355,6 +357,9 @@ class Recorder:
             newest = steps.moment
             call_moment = newest_moment_of(parent.key, steps.current, newest) or newest
         frame = FrameMirror(steps.last_frame, translator, make_code, parent, attempt, call_moment)
+        if parent is None:
+            record = attempt.translation.record
+            self._compiled[record.compile_id] = record.resume_of, self._owner(frame)
         self.entered(frame)
         return frame
 
@@ -580,6 +585,7 @@ class Recorder:
         python_stack: tuple[PythonFrame, ...] = (),
         by_hand: bool = False,
         names: Names = no_names,
+        owner: Owner | None = None,
     ) -> Walk:
         return Walk(
             self,
@@ -591,6 +597,7 @@ class Recorder:
             python_stack=python_stack,
             by_hand=by_hand,
             names=names,
+            owner=owner,
         )
 
     def store_keyframe(self, moment: MomentId, state: bytes) -> None:
@@ -656,6 +663,13 @@ class Recorder:
         while around is not None and (found := self._owner(around)) is None:
             around = around.parent
         return Entered(owner, around is None or found != owner)
+
+    def owner_of(self, compile_id: str) -> Owner | None:
+        return self._compiled.get(compile_id, ("", None))[1]
+
+    def entry_subject(self, name: str, compile_id: str) -> Subject:
+        resume_of, owner = self._compiled.get(compile_id, ("", None))
+        return Subject(name=name, resume_of=resume_of, owner=owner)
 
     def _owner(self, frame: FrameMirror) -> Owner | None:
         tracker = frame.key.symbolic_locals.get("self")

@@ -51,6 +51,7 @@ from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.threads import thread_name
 from stepper.model import trace
 from stepper.model.lookup import CheckedGuard, TriedEntry
+from stepper.model.method_names import Owner
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
@@ -235,6 +236,7 @@ class Walk(WalkState):
         python_stack: tuple[PythonFrame, ...],
         by_hand: bool,
         names: Names,
+        owner: Owner | None,
     ) -> None:
         self._recorder = recorder
         self._walks = recorder.walks
@@ -259,7 +261,12 @@ class Walk(WalkState):
             level=self._walks.level,
             by_hand=by_hand,
         )
-        self._subject = Subject(name=code.qualname or code.name)
+        self.subject = Subject(
+            name=name or code.qualname or code.name,
+            resume_of=resume_of,
+            owner=owner or recorder.owner_of(compile_id),
+        )
+        """What a breakpoint asks of it."""
         self._began = time.monotonic()
         self._stood_before = recorder.controller.stood
         self.values = InView(
@@ -371,7 +378,7 @@ class Walk(WalkState):
         with self._walks.writing:
             recorder.stepping = self._frame
             try:
-                recorder.occurred(kind, text, number, subject or self._subject)
+                recorder.occurred(kind, text, number, subject or self.subject)
             finally:
                 recorder.stepping = None
 
@@ -416,7 +423,7 @@ class Walk(WalkState):
                 EventKind.END,
                 f"{text}: {reason}" if reason else text,
                 self.record.id,
-                self._subject,
+                self.subject,
             )
             recorder.walk_ended()
 
@@ -435,7 +442,7 @@ class Walk(WalkState):
             self._write()
         text = f"{self.record.compile_id} {self.record.name}".lstrip()
         recorder.occurred(
-            kind, text, self.record.id or None, self._subject, moment=recorder.moment + 1
+            kind, text, self.record.id or None, self.subject, moment=recorder.moment + 1
         )
 
     def _write(self) -> None:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from stepper.model.breakpoint import GUARD_KINDS, Breakpoint, BreakpointKind
-from stepper.model.method_names import Entered, method_name
+from stepper.model.method_names import Entered, Owner, method_name, resumed_name, walk_names
 from stepper.model.program import Code
 
 
@@ -79,7 +79,8 @@ def function_matches(pattern: str, code: Code) -> bool:
     `model.py`.
     """
     stem = PurePath(code.filename).stem
-    names = (code.qualname, code.name, f"{stem}.{code.qualname}", f"{stem}.{code.name}")
+    own = (code.qualname, code.name)
+    names = (*own, *(f"{stem}.{name}" for name in own), *map(resumed_name, own))
     return any(glob_matches(pattern, name) for name in names)
 
 
@@ -89,48 +90,35 @@ def entry_matches(bp: Breakpoint, code: Code, index: int, entered: Entered | Non
     if entered is None or bp.kind is not BreakpointKind.FUNCTION or index != entry_index(code):
         return False
     path, type = owner = entered.owner
-    names = [method_name(code.label, owner)]
+    names = [resumed_name(method_name(code.label, owner))]
     if entered.from_outside:
         names += [path, type, f"{path} {type}"]
     return any(name and glob_matches(bp.pattern, name) for name in names)
 
 
-def name_matches(pattern: str, qualname: str) -> bool:
-    """Whether the pattern fits a function of which only the qualified name is known."""
-    return glob_matches(pattern, qualname) or glob_matches(pattern, qualname.rpartition(".")[2])
+def walk_matches(pattern: str, name: str, resume_of: str, owner: Owner | None) -> bool:
+    """Whether the pattern fits a function whose calls are compiled: by its qualified name, or by
+    those that it is shown by (see `walk_names`)."""
+    names = walk_names(name, resume_of, owner)
+    return not pattern or any(glob_matches(pattern, each) for each in names)
 
 
 _FAILED_GUARD = re.compile(r"^(?P<kind>\w+)(?: (?P<source>.*?))? of \S+: ", re.DOTALL)
-_TOLD_BY_NAME = frozenset(
-    {
-        BreakpointKind.LOOKUP,
-        BreakpointKind.EXECUTE,
-        BreakpointKind.HIT,
-        BreakpointKind.MISS,
-        BreakpointKind.GUARD_FAIL,
-    }
-)
+_ENTRY = re.compile(r"^entry \d+ of (?P<name>.+?)(?: \((?P<id>[^()]+)\))?(?=: |$)", re.DOTALL)
 
 
-def event_has_name(kind: BreakpointKind) -> bool:
-    """Whether `event_matches` can say what an event of this kind is about."""
-    return kind in _TOLD_BY_NAME
+def failed_guard_matches(bp: Breakpoint, text: str) -> bool:
+    """Whether a guard that failed is one to stop at, by its event's text: `TENSOR_MATCH L['x'] of
+    0/1: …`."""
+    found = _FAILED_GUARD.match(text)
+    return found is not None and guard_matches(bp, found["kind"], found["source"] or "")
 
 
-def event_matches(bp: Breakpoint, text: str) -> bool:
-    """Whether a recorded event, of the breakpoint's kind and with this text, is one to stop at.
-
-    The texts are those that walks have: `0/1 Net.forward` where one begins, `Net.forward: 0/1, …`
-    for a hit or a miss, `TENSOR_MATCH L['x'] of 0/1: …` for a guard that fails.
-    """
-    match bp.kind:
-        case BreakpointKind.GUARD_FAIL:
-            found = _FAILED_GUARD.match(text)
-            return found is not None and guard_matches(bp, found["kind"], found["source"] or "")
-        case BreakpointKind.HIT | BreakpointKind.MISS:
-            return name_matches(bp.pattern, text.partition(": ")[0])
-        case _:
-            return name_matches(bp.pattern, text.rpartition(" ")[2])
+def entry_of(text: str) -> tuple[str, str]:
+    """Name of the function and compile id of the entry that an event's text begins with: `entry 3
+    of Net.forward (0/1): …`; empty: it names none."""
+    found = _ENTRY.match(text)
+    return ("", "") if found is None else (found["name"], found["id"] or "")
 
 
 def path_matches(pattern: str, filename: str) -> bool:

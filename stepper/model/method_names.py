@@ -57,10 +57,30 @@ def resumed_name(text: str) -> str:
     return _RESUMED.sub(r"\1, resumed at \2", text)
 
 
-def resumed_at(name: str) -> str:
-    """The line at which a function was broken whose rest has this name; empty: it is none."""
-    found = _RESUMED.search(name)
-    return "" if found is None else found[2]
+def walk_label(name: str, resume_of: str, owner: Owner | None) -> str:
+    """What a walk's function is called: `GPT2LMHeadModel, wrapper of can_return_tuple`, and behind
+    it `, resumed at 12` where it is the rest of one.
+
+    Args:
+        name: its qualified name.
+        resume_of: that of the function that it continues; empty: it continues none.
+        owner: whose method it is.
+    """
+    line = _RESUMED.search(name)
+    if not resume_of or (line is not None and _LOCALS not in resume_of):
+        return resumed_name(method_name(name, owner) if _LOCALS in name else name)
+    resumed = ", resumed" if line is None else f", resumed at {line[2]}"
+    return method_name(resume_of, owner) + resumed
+
+
+def walk_names(name: str, resume_of: str, owner: Owner | None) -> tuple[str, ...]:
+    """All that a walk's function goes by: the names that are shown, and its own."""
+    shown = walk_label(name, resume_of, owner)
+    names = [name, name.rpartition(".")[2], shown, shown.rpartition(".")[2]]
+    if owner is not None:
+        path, type = owner
+        names += [path, type, f"{path} {type}"]
+    return tuple(filter(None, dict.fromkeys(names)))
 
 
 def method_name(qualname: str, owner: Owner | None) -> str:

@@ -57,7 +57,8 @@ enumeration, the member's name."""
 
 
 MODULE_FACT = ("stands for", "an nn.Module")
-"""An attribute of what nobody has looked at yet, and is known to be a module all the same."""
+"""An attribute of what is known to be a module though no tracker says so: of what nobody has
+looked at yet, and of real values."""
 
 
 class Value(msgspec.Struct, frozen=True, gc=False, array_like=True, omit_defaults=True):

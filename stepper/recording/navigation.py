@@ -14,8 +14,6 @@ from stepper.model.breakpoint import SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
     entry_index,
     entry_matches,
-    event_has_name,
-    event_matches,
     function_matches,
     guard_matches,
     instruction_matches,
@@ -27,6 +25,7 @@ from stepper.model.method_names import Entered
 from stepper.model.program import Code
 from stepper.model.stepping import Goal, Motion, Place
 from stepper.model.trace import Attempt, EventKind
+from stepper.recording.occurrences import event_fits, event_has_name
 from stepper.recording.reader import Recording
 
 Hit = tuple[int, Breakpoint]
@@ -232,7 +231,7 @@ def _event_moment(
         if direction > 0
         else recording.events(kinds=kinds, before=start)[::-1]
     )
-    found = (event.moment for event in events if event_matches(breakpoint, event.text))
+    found = (event.moment for event in events if event_fits(recording, breakpoint, event))
     moment = next(found, None)
     return None if moment is None else max(moment, recording.oldest)
 

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from stepper.recording.reader import Recording
 
 _SELF = "self"
+_ARGUMENT = "L['self']"
+"""The local of a lookup that is the call's `self`."""
 _NEAR = 50
 """Walks behind a lookup among which the next of its thread is looked for."""
 
@@ -36,6 +38,8 @@ class Owners:
         self._named: dict[str, list[Translation]] = {}
         """Translations of each name, as far as they have been looked at."""
         self._seen_names = 0
+        self._of_calls: dict[int, Owner | None] = {}
+        """By lookup."""
         self._of_names: dict[tuple[str, int], Owner | None] = {}
         """By name and number of translations."""
 
@@ -86,11 +90,22 @@ class Owners:
         recording = self._recording
         if walk.phase is not Phase.TRANSLATE:
             made = self._made(walk) if walk.compile_id else self._led_to(walk)
+            if made is None and walk.phase is Phase.LOOKUP:
+                return self._of_call(walk)
             return None if made is None else self.of_walk(made)
         if not recording.has(walk.first_moment):
             return None
         frame = recording.frame(recording.moment(walk.first_moment).frame)
         return None if frame.depth else self.of(frame.id)
+
+    def _of_call(self, lookup: Translation) -> Owner | None:
+        """That of the argument of the call that is looked up."""
+        recording = self._recording
+        if lookup.id not in self._of_calls and recording.has(lookup.first_moment):
+            state = recording.state(lookup.first_moment)
+            value = state.values.get(state.top.locals.get(_ARGUMENT, 0))
+            self._of_calls[lookup.id] = None if value is None else _owner(value)
+        return self._of_calls.get(lookup.id)
 
     def of_name(self, name: str) -> Owner | None:
         """That of every translation of a function with this qualified name; None: they have
@@ -107,6 +122,13 @@ class Owners:
             self._of_names[key] = owners.pop() if len(owners) == 1 else None
         return self._of_names[key]
 
+    def compiled(self, compile_id: str, moment: int) -> Translation | None:
+        """The translation that a compile id meant at a moment: the ids begin anew when the compiler
+        is reset."""
+        self._learn_compiled()
+        made = self._translated.get(compile_id, ())
+        return next((each for each in reversed(made) if each.first_moment <= moment + 1), None)
+
     def _led_to(self, lookup: Translation) -> Translation | None:
         """The translation of what a lookup found no entry for; None: it was given up, or is to
         come."""
@@ -122,14 +144,17 @@ class Owners:
     def _made(self, execution: Translation) -> Translation | None:
         """The newest translation of its compile id before an execution: the ids begin anew when
         the compiler is reset."""
+        self._learn_compiled()
+        found = self._translated.get(execution.compile_id, ())
+        at = bisect_left(found, execution.id, key=attrgetter("id"))
+        return found[at - 1] if at else None
+
+    def _learn_compiled(self) -> None:
         known = self._recording.translations()
         for each in known[self._seen :]:
             if each.phase is Phase.TRANSLATE and each.compile_id:
                 self._translated.setdefault(each.compile_id, []).append(each)
         self._seen = len(known)
-        found = self._translated.get(execution.compile_id, ())
-        at = bisect_left(found, execution.id, key=attrgetter("id"))
-        return found[at - 1] if at else None
 
     def layer(self, item: Node | Guard) -> str:
         """The layer that a node or a guard belongs to; empty: none, or that is not known."""

@@ -99,3 +99,70 @@ def test_a_module_is_stopped_at_where_it_is_entered(tmp_path: Path, engine: str)
     with pytest.raises(BreakpointError, match=r"did you mean h\[1\]\.attn\?"):
         placed_text(parse_breakpoint("function:model.h[1].attn"), recording, live=False)
     recording.close()
+
+
+CALLS = """
+import functools
+import torch
+
+def tupled(method):
+    @functools.wraps(method)
+    def wrapper(self, *args):
+        return method(self, *args)
+    wrapper.__qualname__ = "tupled.<locals>.wrapper"
+    return wrapper
+
+class Net(torch.nn.Module):
+    @tupled
+    def forward(self, x):
+        return x + 1
+
+class Broken(torch.nn.Module):
+    one = 1
+
+    def forward(self, x):
+        y = x * 2
+        torch._dynamo.graph_break()
+        return y + self.one
+
+net, broken = (torch.compile(kind(), backend="eager") for kind in (Net, Broken))
+for size in (2, 3, 4):
+    net(torch.ones(size)), broken(torch.ones(size))
+"""
+
+CALL_PATTERNS = {
+    "lookup:Broken.forward": 3,
+    "lookup:Broken.forward, resumed*": 3,
+    "miss:Net": 1,
+    "hit:Net, wrapper of tupled": 1,
+    "entry:Net": 2,
+    "execute:Broken": 6,  # and of its rest
+}
+"""What is written, and how often it happens."""
+RESUMED = {"native": {"lookup:Broken.forward, resumed*": "lookup:forward, resumed"}}
+"""That engine knows a function by its name alone where it goes on."""
+
+
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
+def test_a_call_is_stopped_at_by_the_names_that_are_shown(tmp_path: Path, engine: str) -> None:
+    (tmp_path / "calls.py").write_text(CALLS)
+    renamed = RESUMED.get(engine, {})
+    patterns = {renamed.get(each, each): times for each, times in CALL_PATTERNS.items()}
+    given = [part for pattern in patterns for part in ("-b", pattern)]
+    walk = ["c"] * (sum(patterns.values()) + 1)
+    arguments = ("--engine", engine, "-o", "run.stepper", *given, "calls.py")
+    text = console(tmp_path, *commands(*walk), *arguments)
+    stops = re.findall(r"^stopped: breakpoint (\d+).*\n(?:  .*\n)*moment (\d+)/", text, re.M)
+    assert "the program ended with exit code 0" in text
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    for number, (pattern, times) in enumerate(patterns.items(), 1):
+        breakpoint = parse_breakpoint(pattern)
+        assert placed_text(breakpoint, recording, live=False) == f"happened {plural(times, 'time')}"
+        at, found = 0, []
+        while hit := find_break(recording, at, [breakpoint], 1):
+            at = hit[0]
+            found.append(at)
+        assert [int(moment) for by, moment in stops if int(by) == number] == found, pattern
+    with pytest.raises(BreakpointError, match="did you mean Net"):
+        placed_text(parse_breakpoint("hit:Nett"), recording, live=False)
+    recording.close()

@@ -22,7 +22,6 @@ from typing import NamedTuple
 
 from stepper._C import call_and_undo
 from stepper.debuggee.engine import Recorder
-from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.program_names import program_frame
 from stepper.debuggee.threads import interrupt_program
 from stepper.model.trace import EventKind, MomentId
@@ -40,6 +39,7 @@ class _News(NamedTuple):
     text: str
     entry: int
     function: str
+    compile_id: str
 
 
 class CacheNews:
@@ -62,9 +62,9 @@ class CacheNews:
         self._finalizes = finalizes
         self._news: deque[_News] = deque()
 
-    def note(self, kind: EventKind, text: str, entry: int, function: str) -> None:
+    def note(self, kind: EventKind, text: str, entry: int, function: str, compile_id: str) -> None:
         """Something has happened to an entry, of a function of this name."""
-        self._news.append(_News(kind, self._recorder.moment, text, entry, function))
+        self._news.append(_News(kind, self._recorder.moment, text, entry, function, compile_id))
 
     def emit(self) -> None:
         """Tell what was noted. Blocks while the program stands still."""
@@ -76,7 +76,7 @@ class CacheNews:
                 news.kind,
                 news.text,
                 news.entry,
-                Subject(name=news.function),
+                recorder.entry_subject(news.function, news.compile_id),
                 moment=news.moment,
             )
 

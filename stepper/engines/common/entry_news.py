@@ -29,7 +29,7 @@ class EntryNews:
 
     def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
         if self._news is not None:
-            self._news.note(kind, text, entry.id, entry.code.qualname)
+            self._news.note(kind, text, entry.id, entry.code.qualname, entry.facts.compile_id)
 
     def _note_made(self, entry: KnownEntry) -> None:
         text = entry.label

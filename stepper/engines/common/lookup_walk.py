@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import CodeType, MappingProxyType
 from typing import Any, Generic, NamedTuple
 
+import torch
+
 from stepper._C import shortened
 from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
@@ -24,8 +26,10 @@ from stepper.engines.common.python_stack import ProgramStack
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, TriedEntry
+from stepper.model.method_names import Owner, owner_of
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
+from stepper.support.words import class_name, is_subclass
 
 HIT = "HIT"
 MISS = "MISS"
@@ -160,6 +164,7 @@ def record_lookup(
         compile_id=winner,
         by_hand=call.by_hand,
         names=lambda frame: {"locals": f_locals, "L": f_locals, "G": call.f_globals},
+        owner=_owner(f_locals.get("self")),
     )
     try:
         _record(walk, call, code, tries, unserved, gone)
@@ -167,6 +172,12 @@ def record_lookup(
         if walk.record.outcome is Outcome.RUNNING:
             walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
     return walk.record.id
+
+
+def _owner(value: object) -> Owner | None:
+    """The module whose method is called, by its `self`."""
+    kind = type(value)
+    return owner_of("", class_name(kind), module=is_subclass(torch.nn.Module, kind))
 
 
 def _record(
@@ -179,7 +190,6 @@ def _record(
     reasons: list[str] = []
     executed = 0
     winner: EntryTrial | None = None
-    subject = Subject(name=function)
     for trial in tries:
         row = next(instructions)
         if row.opname == REGION:
@@ -209,9 +219,9 @@ def _record(
         why = f"{unserved}; {why}"
     walk.moment(frame, end.index, locals=notes_of(because=why) | arguments)
     if unserved and not by_hand:
-        walk.occurred(EventKind.SKIP, f"{function}: {unserved}", subject=subject)
+        walk.occurred(EventKind.SKIP, f"{function}: {unserved}")
     elif reasons and not by_hand:
-        walk.occurred(EventKind.MISS, f"{function}: {why}", subject=subject)
+        walk.occurred(EventKind.MISS, f"{function}: {why}")
     if call.choice is not None and call.choice.told:
         why = f"{why}; the user chose: {call.choice.told}"
     walk.leave(frame)

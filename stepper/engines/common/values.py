@@ -24,7 +24,7 @@ from stepper._C import MAX_TEXT, Unchanged, shortened
 from stepper.debuggee.described import Described
 from stepper.engines.common.tensors import tensor_meta
 from stepper.engines.common.versions import function_mode_is_on, without_torch_function
-from stepper.model.value import TensorMeta, Value
+from stepper.model.value import MODULE_FACT, TensorMeta, Value
 from stepper.support.words import callable_name, class_name, is_subclass, plain_text
 from stepper.uncompiled import keep_out, leave_alone
 
@@ -229,11 +229,14 @@ def _other(value: object, kind: type) -> Value:
     name = class_name(kind)
     if is_subclass(type, kind):
         return Value(cls=name, type=name, text=f"class {class_name(value)}")  # type: ignore[arg-type]  # it is a class
+    # By the class's name, which `unchanged` looks up.
+    module = is_subclass(torch.nn.Module, kind)
     known = _types.get(name)
-    if known is None:
+    if known is None or bool(known.attributes) is not module:
         if len(_types) >= _MANY_KEPT:
             _types.clear()
-        known = _types[name] = Value(cls=name, type=name, text=f"<{name}>")
+        facts = (MODULE_FACT,) if module else ()
+        known = _types[name] = Value(cls=name, type=name, text=f"<{name}>", attributes=facts)
     return known
 
 
