@@ -77,8 +77,9 @@ def interrupt(shell: Shell, argument: str) -> None:
 
 @command("processes", "ps", group="Session")
 def processes_(shell: Shell, argument: str) -> None:
-    """The processes of the program, and what each does: with `--children`; of a session folder that
-    is opened, how each ended and what was recorded of it.
+    """The processes of the program, and what each does (with `--children`) or how it ended.
+
+    Of a session folder that is opened: what was recorded of each.
 
     A live process is listed from its first line on. Those that have come to the compiler can be
     stopped: by a breakpoint, or with `process` and Ctrl-C. Where one runs is what its main thread
@@ -94,8 +95,7 @@ def processes_(shell: Shell, argument: str) -> None:
 
 @command("process", usage="PID | rank N", group="Session")
 def process(shell: Shell, argument: str) -> None:
-    """Go to another process of the program, or of the session folder: what is shown, stepped and
-    asked is that one's.
+    """Go to another process, also of an opened session folder: what is shown and asked is its own.
 
     Breakpoints are of all processes, unless they name one: `break graph-break, rank 1` or
     `, process PID`. One that stands still stays there until you go on from it; `c` in one that runs
