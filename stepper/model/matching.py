@@ -107,6 +107,12 @@ _FAILED_GUARD = re.compile(r"^(?P<kind>\w+)(?: (?P<source>.*?))? of \S+: ", re.D
 _ENTRY = re.compile(r"^entry \d+ of (?P<name>.+?)(?: \((?P<id>[^()]+)\))?(?=: |$)", re.DOTALL)
 
 
+ENTRY_KINDS = frozenset({BreakpointKind.ENTRY, BreakpointKind.INVALIDATE, BreakpointKind.EVICT})
+"""Kinds whose events begin with the entry that they are of."""
+CALL_ENDS = frozenset({BreakpointKind.HIT, BreakpointKind.MISS})
+"""Kinds whose events are of a lookup that ends."""
+
+
 def failed_guard_matches(bp: Breakpoint, text: str) -> bool:
     """Whether a guard that failed is one to stop at, by its event's text: `TENSOR_MATCH L['x'] of
     0/1: …`."""
@@ -119,6 +125,14 @@ def entry_of(text: str) -> tuple[str, str]:
     of Net.forward (0/1): …`; empty: it names none."""
     found = _ENTRY.match(text)
     return ("", "") if found is None else (found["name"], found["id"] or "")
+
+
+def function_told(kind: BreakpointKind, text: str) -> str:
+    """What an event's text calls its function: `0/1 Net.forward` where a walk begins,
+    `Net.forward: 0/1, …` for a hit or a miss."""
+    if kind in ENTRY_KINDS:
+        return entry_of(text)[0]
+    return text.partition(": ")[0] if kind in CALL_ENDS else text.rpartition(" ")[2]
 
 
 def path_matches(pattern: str, filename: str) -> bool:

@@ -7,12 +7,16 @@ A function goes by all names that it is shown by, as it does where a live progra
 from __future__ import annotations
 
 from stepper.model.breakpoint import CACHE_KINDS, Breakpoint, BreakpointKind
-from stepper.model.matching import entry_of, failed_guard_matches, walk_matches
+from stepper.model.matching import (
+    CALL_ENDS,
+    ENTRY_KINDS,
+    entry_of,
+    failed_guard_matches,
+    function_told,
+    walk_matches,
+)
 from stepper.model.trace import Event, Translation
 from stepper.recording.reader import Recording
-
-_OF_ENTRIES = frozenset({BreakpointKind.ENTRY, BreakpointKind.INVALIDATE, BreakpointKind.EVICT})
-_OF_ENDS = frozenset({BreakpointKind.HIT, BreakpointKind.MISS})
 
 
 def event_has_name(kind: BreakpointKind) -> bool:
@@ -26,23 +30,17 @@ def event_fits(recording: Recording, breakpoint: Breakpoint, event: Event) -> bo
         return failed_guard_matches(breakpoint, event.text)
     walk = _walk(recording, breakpoint.kind, event)
     if walk is None:
-        return walk_matches(breakpoint.pattern, _name(breakpoint.kind, event), "", None)
+        return walk_matches(
+            breakpoint.pattern, function_told(breakpoint.kind, event.text), "", None
+        )
     owner = recording.owners.of_walk(walk)
     return walk_matches(breakpoint.pattern, walk.name, walk.resume_of, owner)
 
 
 def _walk(recording: Recording, kind: BreakpointKind, event: Event) -> Translation | None:
     """The walk that an event is of, or that made the entry; None: it is not recorded."""
-    if kind in _OF_ENTRIES:
+    if kind in ENTRY_KINDS:
         return recording.owners.compiled(entry_of(event.text)[1], event.moment)
-    if kind in _OF_ENDS:
+    if kind in CALL_ENDS:
         return recording.translation_at(event.moment)
     return None if event.ref is None else recording.translation(event.ref)
-
-
-def _name(kind: BreakpointKind, event: Event) -> str:
-    """What an event's text calls its function: `0/1 Net.forward` where a walk begins,
-    `Net.forward: 0/1, …` for a hit or a miss."""
-    if kind in _OF_ENTRIES:
-        return entry_of(event.text)[0]
-    return event.text.partition(": ")[0] if kind in _OF_ENDS else event.text.rpartition(" ")[2]
