@@ -258,6 +258,28 @@ class RunState:
     """Whether all moments are to be looked at."""
 
 @final
+class Passage:
+    """Moments that are told again, as they were told before (csrc/record/passage.c)."""
+
+    first_frame: int
+    """The number of the first frame."""
+
+    def __new__(cls, steps: Steps[Any]) -> Passage:
+        """They begin behind the newest moment, with frames behind the newest frame."""
+
+    def end(self, count: int, /) -> bool:
+        """They are over, and so many. False: it is not known any more what was told, or somebody
+        else's are among them."""
+
+    def again(self, frame: int, /) -> int:
+        """Tell them once more, all at this instant; `frame`: the first frame's number. Returns the
+        last one's number.
+
+        Raises:
+            RuntimeError: `end` has not said that they are known, or others are told now.
+        """
+
+@final
 class Unchanged:
     """`unchanged(value, described)`: whether the description still says what is so. False, too,
     where nobody can say that for less than it takes to describe the value."""
@@ -995,6 +1017,8 @@ class Steps(Generic[_M]):
     """The frame of the newest step; it may have been left since."""
     moment: int
     """Number of the newest moment."""
+    waiting: int
+    """Moments that were not taken yet."""
     away: int
     """Nanoseconds that `clock` leaves out: those of the steps noted here are added here, those for
     which the program stands still by the controller."""

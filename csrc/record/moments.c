@@ -206,6 +206,33 @@ moments_add(Steps *self, long long frame, Py_ssize_t ip, long long at, const Buf
     return 0;
 }
 
+int
+moments_add_many(Steps *self, long long first, const uint64_t *frames, size_t count, long long at,
+                 const Buffer *ips, const Buffer *deltas)
+{
+    /* Room for all, so that nothing fails in the midst of it: nine bytes is the longest number. */
+    if (buffer_reserve(&self->frames, 9 * count) < 0 || buffer_reserve(&self->clock, 9 * count) < 0
+        || buffer_reserve(&self->ips, ips->size) < 0
+        || buffer_reserve(&self->deltas, deltas->size) < 0) {
+        return -1;
+    }
+    long long since = self->run_size == 0 ? 0 : self->last_at;
+    at = at < since ? since : at;
+    for (size_t i = 0; i < count; i++) {
+        (void)pack_uint(&self->frames, (uint64_t)first + frames[i]);
+        (void)pack_uint(&self->clock, i == 0 ? (uint64_t)(at - since) : 0);
+    }
+    (void)pack_raw(&self->ips, ips->data, ips->size);
+    (void)pack_raw(&self->deltas, deltas->data, deltas->size);
+    if (self->run_size == 0) {
+        self->run_first = self->told + 1;
+    }
+    self->last_at = at;
+    self->told += (long long)count;
+    self->run_size += count;
+    return 0;
+}
+
 static int
 pack_mirror(Steps *self, const Mirror *frame, Buffer *out)
 {

@@ -482,6 +482,7 @@ set_graph(Steps *self, PyObject *value, void *Py_UNUSED(closure))
 
 static PyMemberDef members[] = {
     {"moment", T_LONGLONG, offsetof(Steps, moment), 0, NULL},
+    {"waiting", T_PYSSIZET, offsetof(Steps, run_size), READONLY, NULL},
     {"away", T_LONGLONG, offsetof(Steps, away), 0, NULL},
     {"graph_changed", T_BOOL, offsetof(Steps, graph_changed), 0, NULL},
     {"nodes_changed", T_BOOL, offsetof(Steps, nodes_changed), 0, NULL},

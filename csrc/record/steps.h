@@ -90,6 +90,10 @@ int moments_flush(Steps *self);
 int moments_record_whole(Steps *self, Mirror *frame);
 /* Add a moment with its instant and its delta (none when empty) to the run. */
 int moments_add(Steps *self, long long frame, Py_ssize_t ip, long long at, const Buffer *delta);
+/* Add moments that happen at once, whose instructions and deltas are packed: the first's frame, and
+   those of all counted from it. All of them or none. */
+int moments_add_many(Steps *self, long long first, const uint64_t *frames, size_t count,
+                     long long at, const Buffer *ips, const Buffer *deltas);
 /* The compiler's clock: nanoseconds that go on only while it works. */
 long long moments_clock(const Steps *self);
 /* Everybody's: nanoseconds that always go on. */

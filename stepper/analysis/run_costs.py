@@ -35,7 +35,7 @@ class Served:
         """Likewise of the transformed code alone."""
         self.graphs: list[int] = []
         self.by_guard: Counter[CheckedGuard] = Counter()
-        """Nanoseconds of each guard in all calls, without getting to its value."""
+        """Nanoseconds of each guard in calls that were measured, without getting to its value."""
         self.asked = 0
         """Guards, in all calls whose guards are known."""
 
@@ -137,7 +137,9 @@ def cost_lines(recording: Recording, function: str = "", *, every: bool = False)
         return
     yield Line("")
     yield Line("at calls of what was compiled, the median of those recorded", role="title")
-    where = "below each its longest guards, without getting to their values: a call, and all calls"
+    where = (
+        "below each its longest guards, without getting to their values: a call, and all measured"
+    )
     yield Line(f"  {where}", role="dim")
     for each in found if every else found[: 2 * _MOST]:
         yield Line(f"  {function_name(each.name)}  {_parts(each)}", each.moment)

@@ -62,6 +62,7 @@ if TYPE_CHECKING:
         LiveTranslation,
         Mark,
     )
+    from stepper.debuggee.told_again import ToldLookup
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
     from stepper.model.collective import CollectiveReading
     from stepper.model.failure import Failure
@@ -361,6 +362,12 @@ class Recorder(Protocol):
     ) -> Walk:
         """A lookup or an execution of `code` begins, in this thread; `by_hand`: the user asked for
         it at a stop."""
+
+    def lookup_again(self, told: ToldLookup, began: int) -> int | None:
+        """A lookup of this thread has found in all that is told of it what that one found, which
+        was made in a thread of the same name; it began at `began`, by `time.perf_counter_ns`.
+        Returns its number; None: it is to be told in full, since somebody waits for it, or it is
+        in another place among the walks under way."""
 
     def occurred(
         self,

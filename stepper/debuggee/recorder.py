@@ -43,6 +43,7 @@ from stepper.debuggee.mirror import (
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
 from stepper.debuggee.phase_times import PhaseTimes
 from stepper.debuggee.threads import thread_name
+from stepper.debuggee.told_again import ToldLookup, tell_again
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
 from stepper.model.break_words import reason_of
@@ -599,6 +600,9 @@ class Recorder:
             names=names,
             owner=owner,
         )
+
+    def lookup_again(self, told: ToldLookup, began: int) -> int | None:
+        return tell_again(self, self._writer, told, began)
 
     def store_keyframe(self, moment: MomentId, state: bytes) -> None:
         """The whole state of a walk at its newest moment, encoded."""

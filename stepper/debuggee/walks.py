@@ -41,6 +41,7 @@ import msgspec
 from stepper._C import (
     KEYFRAME_EVERY,
     InView,
+    Passage,
     ReentrantLock,
     WalkFrameState,
     WalkState,
@@ -49,6 +50,7 @@ from stepper._C import (
 from stepper.debuggee.described import Described
 from stepper.debuggee.occurrence import Subject
 from stepper.debuggee.threads import thread_name
+from stepper.debuggee.told_again import ToldLookup
 from stepper.model import trace
 from stepper.model.lookup import CheckedGuard, TriedEntry
 from stepper.model.method_names import Owner
@@ -68,6 +70,9 @@ _BODIES_KEPT = 50_000
 _encode = msgspec.msgpack.Encoder().encode
 
 _EVENTS = {Phase.LOOKUP: EventKind.LOOKUP, Phase.EXECUTE: EventKind.EXECUTE}
+
+_MOST_AGAIN = 4_000
+"""Moments of a walk that is kept to be told again."""
 
 Names = Callable[[int | None], dict[str, object]]
 """What an expression can speak of at a stop: asked with the id of a frame, or None."""
@@ -292,6 +297,20 @@ class Walk(WalkState):
             or not (self._recorder.everything or self._recorder.controller.alert)
         )
 
+    def keep(self) -> Passage | None:
+        """Keep its moments from now on, for `kept`; None: they are not only written."""
+        return Passage(self._recorder.steps) if self.unheard and not self.moments else None
+
+    def kept(self, passage: Passage, hit: str) -> ToldLookup | None:
+        """All of a lookup that has hit and is over, to be told again; `hit`: what its event says.
+        None: it cannot be."""
+        record, first = self.record, passage.first_frame
+        if not 0 < self.moments <= _MOST_AGAIN or not passage.end(self.moments):
+            return None
+        begun = f"{record.compile_id} {record.name}".lstrip()
+        texts = (begun, hit, self._end_text())
+        return ToldLookup(record, passage, self._recorder.steps.last_frame - first + 1, texts)
+
     # What happens in it
 
     def enter(self, code: Code, parent: WalkFrame | None = None) -> WalkFrame:
@@ -418,14 +437,12 @@ class Walk(WalkState):
             )
             recorder.store_walk(self.record, self._attempt_record(self.record.last_moment))
             self.muted = True  # not before: an end that was interrupted is told again
-            text = f"{self.record.compile_id} {outcome}".lstrip()
-            recorder.occurred(
-                EventKind.END,
-                f"{text}: {reason}" if reason else text,
-                self.record.id,
-                self.subject,
-            )
+            recorder.occurred(EventKind.END, self._end_text(), self.record.id, self.subject)
             recorder.walk_ended()
+
+    def _end_text(self) -> str:
+        text = f"{self.record.compile_id} {self.record.outcome}".lstrip()
+        return f"{text}: {self.record.reason}" if self.record.reason else text
 
     def materialize(self, frame: WalkFrame) -> None:
         """With detail `stops`, at the first stop: write the moment that is being looked at."""

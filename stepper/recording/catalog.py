@@ -21,6 +21,7 @@ from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.packing import unpacked
+from stepper.recording.repeats import Repeat, Repeats
 from stepper.recording.rows import RowFinder, Stretch
 
 _CODES_TOGETHER = 8
@@ -58,6 +59,8 @@ class Settled(NamedTuple):
 
     translations: dict[int, Translation]
     attempts: dict[int, Attempt]
+    repeats: list[Repeat]
+    """Those among them that repeat others."""
 
 
 def _below(found: dict[int, Named], end: int | None) -> dict[int, Named]:
@@ -82,6 +85,7 @@ class Catalog:
         self.nodes = NodeRuns(database)
         self.erased = Changes(database, "node_erased", "node")
         """When nodes were erased."""
+        self._repeats = Repeats(database)
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
         self._attempts_of: dict[int, list[int]] = {}
@@ -93,6 +97,8 @@ class Catalog:
         self._frames_of: dict[int, list[Frame]] = {}
         self._roots: set[int] = set()
         self._code_of: dict[int, int] = {}
+        self._newest_outlined = self._outlined = -1
+        """The newest frame with a row that was read, and the newest repeated one."""
         self._outline_stale = True
         self._code_decoder = msgspec.msgpack.Decoder(Code)
         self._translation_decoder = msgspec.msgpack.Decoder(Translation)
@@ -119,7 +125,10 @@ class Catalog:
             ),
             default=None,
         )
-        return Settled(_below(walks, walks_end), _below(self._attempts, attempts_end))
+        repeats = self._repeats.before(walks_end)
+        attempts = _below(self._attempts, attempts_end)
+        attempts |= {each.attempt: self._attempts[each.attempt] for each in repeats}
+        return Settled(_below(walks, walks_end), attempts, repeats)
 
     def take_over(self, known: Settled) -> None:
         """Begin with what another reader of the same file has read, before anything is asked."""
@@ -127,6 +136,7 @@ class Catalog:
             self._add_translation(id, item)
         for id, attempt in known.attempts.items():
             self._add_attempt(id, attempt)
+        self._repeats.take_over(known.repeats)
 
     def refresh(self) -> None:
         """Forget what may have changed."""
@@ -165,6 +175,8 @@ class Catalog:
             (start,),
         ):
             self._add_attempt(row.id, Attempt(*row))
+        for repeat in self._repeats.load():
+            self._repeated(repeat)
         self._stale = False
         if self._over:
             for id in _running(self._translations):
@@ -179,6 +191,54 @@ class Catalog:
         if id not in self._attempts:
             self._attempts_of.setdefault(attempt.translation, []).append(id)
         self._attempts[id] = attempt
+
+    def _repeated(self, repeat: Repeat) -> None:
+        """Put in a lookup that repeats another one."""
+        t = self._translations.get(repeat.repeats)
+        attempts = self._attempts_of.get(repeat.repeats, ())
+        if (
+            t is None or t.last_moment is None or len(attempts) != 1
+            or self._repeats.of_attempt(attempts[0]) is not None
+            or repeat.translation in self._translations or repeat.attempt in self._attempts
+        ):  # fmt: skip
+            text = f"lookup {repeat.translation} cannot repeat {repeat.repeats}"
+            raise damaged(self._database.path, text)
+        later = repeat.moment - t.first_moment
+        last = t.last_moment + later
+        item = msgspec.structs.replace(
+            t, id=repeat.translation, first_moment=repeat.moment, last_moment=last,
+            seconds=repeat.nanoseconds / 1e9,
+        )  # fmt: skip
+        attempt = Attempt(repeat.attempt, repeat.translation, 1, repeat.moment, last)
+        self._add_translation(item.id, item)
+        self._add_attempt(attempt.id, attempt)
+
+    def original(self, attempt: int) -> tuple[Attempt, int] | None:
+        """The attempt that another one repeats, and by how much its moments come later; None: it
+        repeats nothing."""
+        self._load()
+        repeat = self._repeats.of_attempt(attempt)
+        if repeat is None:
+            return None
+        [attempt] = self._attempts_of[repeat.repeats]
+        original = self._attempts[attempt]
+        return original, repeat.moment - original.first_moment
+
+    def _repeated_frames(self, repeat: Repeat) -> list[Frame]:
+        [attempt] = self._attempts_of[repeat.repeats]
+        originals = self.frames(attempt)
+        shift = repeat.frame - (originals[0].id if originals else 0)
+        later = repeat.moment - self._attempts[attempt].first_moment
+        return [
+            msgspec.structs.replace(
+                frame, id=frame.id + shift, attempt=repeat.attempt,
+                parent=None if frame.parent is None else frame.parent + shift,
+                first_moment=frame.first_moment + later,
+                last_moment=None if frame.last_moment is None else frame.last_moment + later,
+                call_moment=None if frame.call_moment is None else frame.call_moment + later,
+            )
+            for frame in originals
+        ]  # fmt: skip
 
     def _cut_off(self, t: Translation) -> Translation:
         """A translation whose end was not recorded, with what is known of it."""
@@ -271,9 +331,15 @@ class Catalog:
         if frame is None:
             sql = f"SELECT {_FRAME_COLUMNS} FROM frame WHERE id = ?"
             row = self._database.one(_FrameRow, sql, (id,))
-            if row is None:
-                raise self._unknown("frame", id)
-            frame = self._frames[id] = Frame(*row)
+            if row is not None:
+                frame = self._frames[id] = Frame(*row)
+        if frame is None:
+            self._load()
+            if (repeat := self._repeats.before_frame(id)) is not None:
+                self.frames(repeat.attempt)
+            frame = self._frames.get(id)
+        if frame is None:
+            raise self._unknown("frame", id)
         return frame
 
     def frames(self, attempt: int) -> list[Frame]:
@@ -281,6 +347,10 @@ class Catalog:
         found = self._frames_of.get(attempt)
         if found is None:
             owner = self.attempt(attempt)
+            if (repeat := self._repeats.of_attempt(attempt)) is not None:
+                found = self._frames_of[attempt] = self._repeated_frames(repeat)
+                self._frames.update((frame.id, frame) for frame in found)
+                return found
             first, last = owner.first_moment, owner.last_moment
             # One that the last instruction entered would have begun at the moment after it.
             rows = (
@@ -307,12 +377,20 @@ class Catalog:
         if self._outline_stale:
             for id, code, depth in self._database.query(
                 tuple[int, int, int],
-                "SELECT id, code, depth FROM frame WHERE id > ?",
-                (max(self._code_of, default=-1),),
+                "SELECT id, code, depth FROM frame WHERE id > ? ORDER BY id",
+                (self._newest_outlined,),
             ):
+                self._newest_outlined = id
                 self._code_of[id] = code
                 if depth == 0:
                     self._roots.add(id)
+            self._load()
+            for repeat in self._repeats.beyond(self._outlined):
+                for frame in self._repeated_frames(repeat):
+                    self._code_of[frame.id] = frame.code
+                    if frame.depth == 0:
+                        self._roots.add(frame.id)
+                self._outlined = repeat.frame
             self._outline_stale = False
 
     def chain(self, frame: Frame) -> list[Frame]:

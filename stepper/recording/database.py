@@ -123,6 +123,11 @@ class Database:
         rows = self.query(row, sql, params)
         return rows[0] if rows else None
 
+    def has_table(self, name: str) -> bool:
+        """Whether there is a table of that name: older files lack some."""
+        sql = "SELECT count(*) FROM sqlite_master WHERE name = ?"
+        return bool(self.query(tuple[int], sql, (name,))[0][0])
+
     def execute(self, sql: str, params: Params = ()) -> None:
         """Run one statement."""
         connection = self._sqlite

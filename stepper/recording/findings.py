@@ -241,7 +241,7 @@ class Findings:
         if found is None:
             found = self._late_shape_steps = {}
             sql = "SELECT body FROM late_shape_step ORDER BY id"
-            has = self._has_table("late_shape_step")
+            has = self._database.has_table("late_shape_step")
             bodies = [body for (body,) in self._database.query(tuple[bytes], sql)] if has else []
             for step in all_unpacked(self._database, self._shape_step_decoder, bodies):
                 found.setdefault(step.attempt, []).append(step)
@@ -275,7 +275,7 @@ class Findings:
     def timings(self) -> list[Timing] | None:
         """The compiler's phases in the order in which they began; None: the file is older than
         they are recorded."""
-        if not self._has_table("timing"):
+        if not self._database.has_table("timing"):
             return None
         rows = self._database.query(tuple[bytes], "SELECT body FROM timing ORDER BY id")
         return all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
@@ -283,7 +283,7 @@ class Findings:
     def collective_readings(self, after: int) -> Iterator[CollectiveReading] | None:
         """What torch's flight recorder said, look by look, without the first `after`; None: the
         file is older than that."""
-        if not self._has_table("collective_reading"):
+        if not self._database.has_table("collective_reading"):
             return None
         sql = "SELECT id FROM collective_reading ORDER BY id LIMIT -1 OFFSET ?"
         rows = self._database.query(tuple[int], sql, (after,))
@@ -294,10 +294,6 @@ class Findings:
         sql = "SELECT body FROM collective_reading WHERE id = ?"
         ((body,),) = self._database.query(tuple[bytes], sql, (id,))
         return unpacked(self._database, self._reading_decoder, body)
-
-    def _has_table(self, name: str) -> bool:
-        sql = "SELECT count(*) FROM sqlite_master WHERE name = ?"
-        return bool(self._database.query(tuple[int], sql, (name,))[0][0])
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """All frames that were never begun with, in order."""

@@ -25,6 +25,10 @@ class Lookups:
         self._program_decoder = msgspec.msgpack.Decoder(tuple[CheckedGuard, ...])
         self._tried_decoder = msgspec.msgpack.Decoder(TriedEntry)
 
+    def again(self, attempt: Attempt, original: Attempt, later: int) -> list[TriedEntry]:
+        """What `tried` says of a lookup that repeats another one, whose moments are `later`."""
+        return [_later(each, attempt.id, later) for each in self.tried(original)]
+
     def tried(self, attempt: Attempt) -> list[TriedEntry]:
         """The entries that a lookup tried, in order; `attempt`: its only one.
 
@@ -59,3 +63,10 @@ class Lookups:
                 () if row is None else unpacked(self._database, self._program_decoder, row[0])
             )
         return self._programs[code]
+
+
+def _later(entry: TriedEntry, attempt: int, moments: int) -> TriedEntry:
+    checks = tuple(check.at(check.moment + moments) for check in entry.checks)
+    return msgspec.structs.replace(
+        entry, moment=entry.moment + moments, attempt=attempt, checks=checks
+    )

@@ -225,7 +225,12 @@ class Recording:
         """The entries that a lookup tried, in order, each with what its checks said."""
         found: list[TriedEntry] = []
         for attempt in self._catalog.attempts(lookup):
-            found += self._lookups.tried(attempt)
+            original = self._catalog.original(attempt.id)
+            found += (
+                self._lookups.tried(attempt)
+                if original is None
+                else self._lookups.again(attempt, *original)
+            )
         return found
 
     def guard_program(self, code: int) -> tuple[CheckedGuard, ...]:

@@ -28,10 +28,12 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 11
+VERSION = 12
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    12: "Lookups that found what an earlier one has found stand in `repeated_lookups`. Files of "
+    "format 11 have none of it.",
     11: "What is stored in runs is compressed, and so is `guard_codes`; in 10 it was not.",
     10: "What became known about sizes when an attempt was over stands in `late_shape_step`. Files "
     "of format 9 have none of it.",
@@ -46,7 +48,7 @@ HISTORY = {
     "`failure`.",
 }
 
-LATER = {"timing": 8, "collective_reading": 9, "late_shape_step": 10}
+LATER = {"timing": 8, "collective_reading": 9, "late_shape_step": 10, "repeated_lookups": 12}
 """The version since which there is a table, for those that not all versions have that are read."""
 
 MOST_TOGETHER = 65_536
@@ -225,6 +227,15 @@ CREATE TABLE tried (
     body BLOB NOT NULL                -- msgpack of TriedEntry
 );
 
+-- Lookups that found what an earlier one had found, so that all that is told of them is the same
+-- but for numbers and times: neither their translations, attempts, frames and tried entries nor
+-- keyframes have rows of their own. In runs, as moments are. Not in older files.
+CREATE TABLE repeated_lookups (
+    first INTEGER PRIMARY KEY,        -- number of the run's first translation; others are greater
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    body BLOB NOT NULL                -- msgpack of RepeatedLookups
+);
+
 -- Everything that happened, in order, to be filtered and searched; in runs, as moments are.
 CREATE TABLE events (
     first INTEGER PRIMARY KEY,        -- number of the run's first event
@@ -271,6 +282,22 @@ class Guards(msgspec.Struct, frozen=True, array_like=True):
     """Places in `user_lines`."""
     user_lines: list[PythonFrame | None]
     """Lines of the user's code, each once: they are long, and few."""
+
+
+class RepeatedLookups(msgspec.Struct, frozen=True, array_like=True):
+    """A run of repeated lookups, as lists of the same length."""
+
+    translations: list[int]
+    """Their numbers, and so the next three."""
+    attempts: list[int]
+    frames: list[int]
+    """That of the first frame; the others' follow as in the lookup that is repeated."""
+    moments: list[int]
+    """The first one, likewise."""
+    repeats: list[int]
+    """The translation that each repeats, which has a row of its own."""
+    nanoseconds: list[int]
+    """Between its beginning and its end."""
 
 
 class Events(msgspec.Struct, frozen=True, array_like=True):

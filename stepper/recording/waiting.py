@@ -1,4 +1,4 @@
-"""Guards and nodes that wait for a commit, there to become rows that hold many of them.
+"""Guards, nodes and repeated lookups that wait for a commit, there to become rows that hold many.
 
 What is handed in is only kept, a column or an object as it is: it comes in the midst of the
 compiler, and to encode it is cheapest for all at once.
@@ -11,8 +11,9 @@ from collections.abc import Iterable, Sequence
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Node
 from stepper.recording.packing import pack
-from stepper.recording.schema import MOST_TOGETHER, Guards
+from stepper.recording.schema import MOST_TOGETHER, Guards, RepeatedLookups
 
+_REPEAT_COLUMNS = len(RepeatedLookups.__struct_fields__)
 _Texts = Sequence[str]
 RecordedGuards = tuple[
     int, int, Sequence[int], _Texts, _Texts, _Texts, Sequence[PythonFrame | None]
@@ -67,4 +68,15 @@ def node_rows(nodes: Sequence[Node]) -> list[object]:
         part = nodes[start : start + MOST_TOGETHER]
         first, last = part[0], part[-1]
         rows += (first.id, len(part), first.appeared, last.appeared, pack(part))
+    return rows
+
+
+def repeat_rows(waiting: Sequence[int]) -> list[object]:
+    """Rows of table `repeated_lookups`, one after the other; `waiting`: the values of its columns,
+    one lookup after the other."""
+    columns = [waiting[column::_REPEAT_COLUMNS] for column in range(_REPEAT_COLUMNS)]
+    rows: list[object] = []
+    for start in range(0, len(columns[0]), MOST_TOGETHER):
+        part = [[*column[start : start + MOST_TOGETHER]] for column in columns]
+        rows += (part[0][0], len(part[0]), pack(RepeatedLookups(*part)))
     return rows

@@ -50,7 +50,7 @@ from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, compressed, pack
 from stepper.recording.secrets import Secrets
-from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows
+from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows, repeat_rows
 from stepper.support.debug_log import log
 
 _QUIET = 1.0
@@ -90,6 +90,7 @@ _COLLECTIVES = "INSERT INTO collective_reading VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
 _TRIED = "INSERT INTO tried VALUES (?, ?)"
+_REPEATS = "INSERT INTO repeated_lookups VALUES (?, ?, ?)"
 _EVENTS = "INSERT INTO events VALUES (?, ?, ?)"
 _LAST_MOMENT = 6
 """Place of the last moment in a row of `frame`."""
@@ -100,11 +101,11 @@ _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
     _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _COLLECTIVES, _SKIPPED_FRAME, _GUARD_PROGRAM,
-    _TRIED, _EVENTS, _FRAME_END,
+    _TRIED, _REPEATS, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
-_RUNS = (_MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _EVENTS)
+_RUNS = (_MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _REPEATS, _EVENTS)
 """Whose last column is compressed."""
 
 Source = Callable[[], tuple[int, int, bytes] | None]
@@ -134,12 +135,14 @@ class _Batch:
         """Where in their rows the frames have their last moment."""
         self.guards: list[RecordedGuards] = []
         self.nodes: list[Node] = []
+        self.repeats: list[int] = []
 
     def size(self) -> int:
         """About how many bytes it takes."""
         values = chain.from_iterable(self.rows.values())
         held = sum(8 + len(each) for each in values if isinstance(each, (bytes, str)))
-        return held + 200 * (len(self.nodes) + sum(len(told[2]) for told in self.guards))
+        held += 200 * (len(self.nodes) + sum(len(told[2]) for told in self.guards))
+        return held + 8 * len(self.repeats)
 
 
 def _rows_of(batches: Collection[_Batch]) -> dict[str, list[object]]:
@@ -150,6 +153,7 @@ def _rows_of(batches: Collection[_Batch]) -> dict[str, list[object]]:
             rows[sql] += values
     rows[_GUARDS] += guard_rows(told for batch in batches for told in batch.guards)
     rows[_NODES] += node_rows([node for batch in batches for node in batch.nodes])
+    rows[_REPEATS] += repeat_rows([value for batch in batches for value in batch.repeats])
     return rows
 
 
@@ -209,6 +213,10 @@ class Writer:
         self._nodes: list[Node] = []
         self.node = self._nodes.append
         """`node(node)`: an FX node, when it is made or gets another name (then as a new one)."""
+        self._repeats: list[int] = []
+        self.repeated_lookup = self._repeats.extend
+        """`repeated_lookup((translation, attempt, frame, moment, repeats, nanoseconds))`: a lookup
+        that is over and found what another one found; see the schema."""
         self._events = EventRun(self.flush, _QUIET)
         self.event = self._events.add
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
@@ -444,6 +452,7 @@ class Writer:
         self.frames(rows[_FRAME], rows[_FRAME_END])
         at_once((batch.guards.extend, self._guards), (self._guards.clear,))
         at_once((batch.nodes.extend, self._nodes), (self._nodes.clear,))
+        at_once((batch.repeats.extend, self._repeats), (self._repeats.clear,))
 
     def _sources(self) -> Iterable[tuple[str, Source]]:
         # The moments first: to tell them makes descriptions.
@@ -508,6 +517,7 @@ class Writer:
         self.frames([], [])
         self._guards.clear()
         self._nodes.clear()
+        self._repeats.clear()
         self._batches[:] = [_Batch()]
 
     def _fail(self, reason: str) -> None:

@@ -146,7 +146,7 @@ class Entries:
     def _guard(self, use: GuardUse) -> contents.Guard:
         guard, tell = use.guard, self._places.tell
         line = use.origin.line
-        measured = bool(use.runs and use.of_nanoseconds)
+        measured = bool(use.timed and use.of_nanoseconds)
         return contents.Guard(
             id=guard.id,
             kind=tell.name(guard.kind),
@@ -158,7 +158,7 @@ class Entries:
             moment=self._made(guard),
             runs=use.runs,
             failures=use.failures,
-            nanoseconds=round(use.nanoseconds / use.runs, 1) if measured else None,
+            nanoseconds=round(use.nanoseconds / use.timed, 1) if measured else None,
             share=round(use.nanoseconds / use.of_nanoseconds, 4) if measured else None,
             implied_by=use.implied.by.id if use.implied is not None else None,
             implied_why=tell.own(use.implied.why if use.implied is not None else ""),

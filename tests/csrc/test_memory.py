@@ -196,6 +196,21 @@ def walked() -> Call:
 
 
 @call
+def told_again() -> Call:
+    steps = new_steps()
+
+    def use() -> None:
+        passage = _C.Passage(steps)
+        frame = steps.last_frame + 1
+        steps.add(frame, 0, None)
+        steps.add(frame + 1, 1, b"\x92\x00\x90")
+        if passage.end(TWO):
+            passage.again(frame + TWO)
+
+    return use
+
+
+@call
 def compared() -> Call:
     tensors: dict[Any, Any] = {}
     kinds: dict[str, Any] = {}

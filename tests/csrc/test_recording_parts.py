@@ -648,3 +648,51 @@ def test_a_frame_that_cannot_be_put_down_is_not_there() -> None:
         steps.frame_entered(output, Translator("f"))
     assert steps.top is first
     assert frames_taken(steps) == ([], [])
+
+
+# Moments that are told again
+
+
+def test_moments_are_told_again_with_other_frames() -> None:
+    steps = new_steps()
+    steps.last_frame = 1
+    steps.add(1, 7, None)
+    passage = _C.Passage(steps)
+    for frame, ip, delta in ((2, 0, b"a"), (300, 1, None), (2, 70_000, b"c")):
+        steps.add(frame, ip, delta)
+    assert passage.end(3)
+    assert passage.again(70_000) == 7
+    taken = steps.take()
+    assert taken is not None
+    assert taken[:2] == (1, 7)
+    frames, ips, deltas, clock = decoded(taken)
+    assert frames == [1, 2, 300, 2, 70_000, 70_298, 70_000]
+    assert ips == [7, *[0, 1, 70_000] * 2]
+    assert deltas == [None, *[b"a", None, b"c"] * 2]
+    assert clock[5:] == [0, 0]
+    assert passage.again(400_000) == 10  # in a run of its own
+    taken = steps.take()
+    assert taken is not None
+    assert taken[:2] == (8, 3)
+    assert decoded(taken)[0] == [400_000, 400_298, 400_000]
+    assert decoded(taken)[3][0] > 0
+
+
+def test_moments_that_are_not_all_there_or_not_alone_are_not_told_again() -> None:
+    steps = new_steps()
+    taken = _C.Passage(steps)
+    steps.add(1, 0, None)
+    steps.take()
+    steps.add(1, 1, None)
+    assert not taken.end(2)
+    steps.last_frame = 5
+    others = _C.Passage(steps)
+    steps.add(6, 0, None)
+    steps.add(3, 0, None)
+    assert not others.end(2)
+    fewer = _C.Passage(steps)
+    steps.add(6, 0, None)
+    assert not fewer.end(2)
+    for passage in (taken, others, fewer):
+        with pytest.raises(RuntimeError, match="cannot be told again"):
+            passage.again(7)

@@ -92,6 +92,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.guard_program(1, program)
     failed = Check(0, Verdict.FAIL, 1, differences=(differs,), actual=Many("tuple", (secret,)))
     writer.tried(TriedEntry(1, 1, "0/0", 1, False, (failed,)))
+    writer.repeated_lookup((2, 2, 2, 2, 1, 5))
     writer.event(1, trace.EventKind.NOTE, f"a {secret} b")
     writer.translation(planted(trace.Translation, plant))
     output = OutputLog(path, secrets=asked)
@@ -110,7 +111,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
                 if any(isinstance(v, bytes) and secret.encode() in v for v in texts_here):
                     holding.add(table)
     assert all(counts.values()), "the test plants nothing in a table"
-    numbers = {"frame", "guard_withdrawn", "node_erased"}
+    numbers = {"frame", "guard_withdrawn", "node_erased", "repeated_lookups"}
     assert holding == (counts.keys() - numbers if asked else set())
 
 

@@ -8,7 +8,7 @@ lookup found is its own affair.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import CodeType, MappingProxyType
 from typing import Any, Generic, NamedTuple
 
@@ -18,6 +18,7 @@ from stepper._C import shortened
 from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
+from stepper.debuggee.told_again import ToldLookup
 from stepper.debuggee.walks import Walk, WalkFrame
 from stepper.engines.common.choices import AnyChoice, CallChoice, Choices
 from stepper.engines.common.lookup_words import MAX_TEXT, behind_note, check_notes, time_note
@@ -141,6 +142,7 @@ def record_lookup(
     winner: str,
     unserved: str = "",
     gone: str = "",
+    keep: Callable[[ToldLookup], None] | None = None,
 ) -> int:
     """Tell a lookup, moment by moment; the last of `tries` has matched, or none has.
 
@@ -150,6 +152,7 @@ def record_lookup(
         winner: the compile id of the entry that serves the call; empty: none does.
         unserved: why nothing is compiled although nothing matches; empty: it is.
         gone: which entry was there before, and why it is no more; empty: none is known.
+        keep: takes the lookup, to be told again, if it hits and can be kept.
 
     Returns:
         The lookup's number.
@@ -166,11 +169,16 @@ def record_lookup(
         names=lambda frame: {"locals": f_locals, "L": f_locals, "G": call.f_globals},
         owner=_owner(f_locals.get("self")),
     )
+    passage = None if keep is None else walk.keep()
     try:
         _record(walk, call, code, tries, unserved, gone)
     finally:
         if walk.record.outcome is Outcome.RUNNING:
             walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
+    if keep is not None and passage is not None and walk.record.outcome is Outcome.HIT:
+        told = walk.kept(passage, _hit_text(call.code.co_qualname, walk.record.reason))
+        if told is not None:
+            keep(told)
     return walk.record.id
 
 
@@ -178,6 +186,10 @@ def _owner(value: object) -> Owner | None:
     """The module whose method is called, by its `self`."""
     kind = type(value)
     return owner_of("", class_name(kind), module=is_subclass(torch.nn.Module, kind))
+
+
+def _hit_text(function: str, summary: str) -> str:
+    return f"{function}: {summary}"
 
 
 def _record(
@@ -210,7 +222,7 @@ def _record(
         summary = f"{winner.label}, {executed} guards run"
         walk.moment(frame, end.index, locals=notes_of(entry=summary) | arguments)
         if not by_hand:
-            walk.occurred(EventKind.HIT, f"{function}: {summary}")
+            walk.occurred(EventKind.HIT, _hit_text(function, summary))
         walk.leave(frame)
         walk.end(Outcome.HIT, summary)
         return

@@ -80,8 +80,10 @@ def entry_notes(
     """
     ran = {}
     if checks is not None:
-        spent = sum(check.nanoseconds or 0 for check in checks)
-        ran = {"guards": f"{executed} of {of} run", "time": time_text(spent)}
+        ran["guards"] = f"{executed} of {of} run"
+        times = [check.nanoseconds for check in checks if check.nanoseconds is not None]
+        if times:
+            ran["time"] = time_text(sum(times))
     verdict = f"no match: {label}: {reason}" if reason else "match"
     return notes(entry=label, **ran, verdict=verdict)
 

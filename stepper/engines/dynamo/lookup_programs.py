@@ -110,6 +110,11 @@ class Candidate:
         return None if self.tree is None or self._draft else reader.time_of(self.tree.root)
 
     @property
+    def edited(self) -> bool:
+        """Whether its guards are functions that somebody has put there."""
+        return self._draft is not None
+
+    @property
     def asks_few(self) -> bool:
         """Whether the lookup asks not all of its guards; of what is precompiled it does."""
         return not self.precompiled and asks_few_guards()

@@ -84,7 +84,7 @@ def try_entry(
     answers, verdicts, fails_at = _ask(candidate, reader, matches)
     behind = () if hit else _behind(candidate, guards, reader, fails_at)
     # Where one may not be asked again, neither may all.
-    askable = matches and all(answer.verdict is Verdict.PASS for answer in answers)
+    askable = matches and reader.timed and all(answer.verdict is Verdict.PASS for answer in answers)
     spent = candidate.time(reader) if askable else None
     unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]
     if not matches and fails_at is None and len(unknown) == 1 and same is Verdict.PASS:

@@ -42,12 +42,19 @@ from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice, chosen
 from stepper.engines.dynamo.hits import Hits, Listener, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs
-from stepper.engines.dynamo.lookup_tries import reason, region_notes, tried_notes, try_entry
+from stepper.engines.dynamo.lookup_tries import (
+    Tried,
+    reason,
+    region_notes,
+    tried_notes,
+    try_entry,
+)
+from stepper.engines.dynamo.repeated_hits import RepeatedHits
 from stepper.engines.dynamo.run_times import RunTimes
 from stepper.engines.dynamo.safe_reader import SafeReader, forget
 from stepper.model.cache import Origin
 from stepper.model.failure import FailedStage, Failure
-from stepper.model.trace import EventKind
+from stepper.model.trace import EventKind, Phase
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -96,6 +103,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         super().__init__(program_stack, choices)
         self._changes = changes
         self._programs = Programs(codes)
+        self._repeated = RepeatedHits()
         self._probes = Probes()
         self._hits: Hits | None = None
         self._originals: PerCode[weakref.ref[CodeType]] = PerCode()
@@ -129,6 +137,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if self._hits is not None:
             self._hits.close()
         self._programs.clear()
+        self._repeated.clear()
         self._originals.clear()
         self._ahead.clear()
         self._unpacked.clear()
@@ -296,6 +305,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
 
     def _know(self, transformed: CodeType, original: CodeType) -> None:
         self._originals.set(transformed, weakref.ref(original))
+        self._repeated.changed(original)
 
     _compile_name = versions.points.probe_points()["translation_begins"].qualname
 
@@ -318,9 +328,18 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 return
             candidates = [self._made_ahead(artifacts)]
             candidates[0].code = transformed
+        began = perf_counter_ns()
         stack = self._program_stack(caller)
-        call = Call(original, f_locals, f_globals, None, transformed, stack)
-        told = self._record(call, candidates=candidates)
+        told = None
+        if candidates is None and Phase.LOOKUP in self._recorder.walks.asked:
+            told = self._repeated.tell(
+                self._recorder, original, transformed, f_locals, f_globals, stack, began
+            )
+        if told is None:
+            call = Call(original, f_locals, f_globals, None, transformed, stack)
+            told = self._record(call, candidates=candidates)
+        else:
+            self._runs.telling(perf_counter_ns() - began)
         if told is not None:
             self._runs.hit(transformed, f_globals, told, caller)
 
@@ -401,16 +420,21 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if winner is not None:
             call = call._replace(backend=winner.backend)
         code = self._programs.of_entries(call.code, candidates, regions)
-        reader = SafeReader(call.f_locals, call.f_globals)
+        repeated = self._repeated
+        kept = not call.by_hand and repeated.can_be_kept(candidates, winner)
+        timed = not kept or repeated.measures(call.winner)
+        reader = SafeReader(call.f_locals, call.f_globals, timed=timed)
+        tried: list[Tried] = []
         try:
             number = record_lookup(
                 self._recorder,
                 call,
                 code,
-                self._tries(call, candidates, reader),
+                self._tries(call, candidates, reader, tried),
                 resume_of=bytecode.resumed_function(call.code),
                 winner="" if winner is None else winner.label,
                 unserved=unserved,
+                keep=None if timed else lambda told: repeated.keep(call, tried[0], reader, told),
             )
             if found is not None:
                 found.append(number)
@@ -418,6 +442,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 winner.memory.learn_names(winner.wrapper, reader)
         finally:
             self._programs.note_order(call.code)
+            repeated.looked_up(call.code, candidates, winner)
 
     def _know_unpacked(self, code: CodeType, candidates: list[Candidate]) -> None:
         """Say which code each entry has that comes from a package: Dynamo does not."""
@@ -430,12 +455,14 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                         each.code = transformed()
 
     def _tries(
-        self, call: Call, candidates: list[Candidate], reader: SafeReader
+        self, call: Call, candidates: list[Candidate], reader: SafeReader, all: list[Tried]
     ) -> Iterator[EntryTrial]:
+        """`all`: takes each."""
         for each in candidates:
             hit = call.winner is not None
             matches = hit and each.code is call.winner
             tried = try_entry(each, call.backend, reader, matches=matches, hit=hit)
+            all.append(tried)
             if call.choice is not None:
                 failing, why = tried.failing, reason(tried)
                 call.choice.refused(Refusal(each.wrapper, failing, tried.differences, why))

@@ -87,6 +87,11 @@ _CONTAINERS = frozenset(
 )  # fmt: skip
 
 
+_NOT_AGAIN = "asking it again could run code of the program"
+OF_THE_COMPILER = "a function of the compiler decides it"
+OF_SEVERAL = "it compares several values"
+
+
 class WouldRunUserCode(Exception):
     """Going on could run code of the program."""
 
@@ -112,7 +117,11 @@ class Answer(NamedTuple):
 class SafeReader:
     """The values of one call, and what guards say of them. Holds them; to be dropped after use."""
 
-    def __init__(self, f_locals: dict[str, Any], f_globals: dict[str, Any]) -> None:
+    def __init__(
+        self, f_locals: dict[str, Any], f_globals: dict[str, Any], *, timed: bool = True
+    ) -> None:
+        """`timed`: measure how long guards take."""
+        self.timed = timed
         self._roots: dict[str, Any] = {"L": f_locals, "G": f_globals}
         self._locals = f_locals
         self._reached: dict[str, Any] = dict(self._roots)
@@ -163,8 +172,7 @@ class SafeReader:
                 passed = type(value) is kind and (size is None or len(value) == size)
                 return Answer(_verdict(passed), value, reached)
             if not _harmless(row.kind, row.code, value):
-                why = "asking it again could run code of the program"
-                return Answer(Verdict.UNKNOWN, value, reached, why)
+                return Answer(Verdict.UNKNOWN, value, reached, _NOT_AGAIN)
             if row.depth == 0:
                 return self._call(check.leaf, value, reached)
             with without_overrides():  # as Dynamo does below the root
@@ -174,8 +182,23 @@ class SafeReader:
                 Verdict.UNKNOWN, value, reached, f"asking it again: {type(error).__name__}"
             )
 
-    @staticmethod
-    def _call(leaf: Any, value: Any, reached: bool) -> Answer:
+    def look(self, check: Check) -> Answer:
+        """What `ask` would find at a guard that has passed, without asking it."""
+        row = check.row
+        if check.condition:
+            return self._look_at_condition(row)
+        if not row.source:
+            return Answer(Verdict.PASS)
+        try:
+            value = self.reach(row.source)
+        except (MissingValue, WouldRunUserCode) as error:
+            return Answer(Verdict.UNKNOWN, why=str(error))
+        askable = row.relational or check.expected_type or _harmless(row.kind, row.code, value)
+        return Answer(Verdict.PASS, value, True, "" if askable else _NOT_AGAIN)
+
+    def _call(self, leaf: Any, value: Any, reached: bool) -> Answer:
+        if not self.timed:
+            return Answer(_verdict(bool(leaf(value))), value, reached)
         passed, spent = ask_leaf(leaf, value)
         return Answer(_verdict(passed), value, reached, "", spent)
 
@@ -183,14 +206,10 @@ class SafeReader:
         """One condition of a shape guard. Its values are read first: to compare what is no plain
         number could run code of the program, and a guard before it has failed then."""
         [condition] = row.code
-        saw: dict[str, Any] = {}
-        for source in values_in(condition) or ():
-            try:
-                saw[source] = self.reach(source)
-            except (MissingValue, WouldRunUserCode) as error:
-                return Answer(Verdict.UNKNOWN, why=str(error))
-            if type(saw[source]) not in _NUMBERS:
-                return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
+        looked = self._look_at_condition(row)
+        saw = looked.saw
+        if saw is None:
+            return looked
         try:
             code, names = _compiled(condition), {**scope, **self._roots}
             with without_overrides():
@@ -200,9 +219,21 @@ class SafeReader:
         except Exception as error:  # torch's own functions
             return Answer(Verdict.UNKNOWN, why=f"asking it again: {type(error).__name__}", saw=saw)
         # In C++ all conditions are one function: none has a time of its own.
-        time = None if row.kind == IN_CPP else spent
+        time = None if row.kind == IN_CPP or not self.timed else spent
         why = "" if passed else condition
         return Answer(_verdict(passed), None, False, why, time, saw)
+
+    def _look_at_condition(self, row: GuardRow) -> Answer:
+        """What a condition compares, or why that cannot be said."""
+        saw: dict[str, Any] = {}
+        for source in values_in(row.code[0]) or ():
+            try:
+                saw[source] = self.reach(source)
+            except (MissingValue, WouldRunUserCode) as error:
+                return Answer(Verdict.UNKNOWN, why=str(error))
+            if type(saw[source]) not in _NUMBERS:
+                return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
+        return Answer(Verdict.PASS, saw=saw)
 
     def _ask_words(self, check: Check, scope: dict[str, Any], value: Any, reached: bool) -> Answer:
         """A guard over several values, or a function of Dynamo's."""
@@ -226,12 +257,12 @@ class SafeReader:
                 except (MissingValue, WouldRunUserCode) as error:
                     return Answer(Verdict.UNKNOWN, value, reached, str(error))
                 return Answer(_verdict(same), value, reached)
-            return Answer(Verdict.UNKNOWN, value, reached, "it compares several values")
+            return Answer(Verdict.UNKNOWN, value, reached, OF_SEVERAL)
         if row.kind == "LAMBDA_GUARD" and row.depth == 0:
             return self._call(check.leaf, value, reached)  # hooks and the like: torch's own state
         # Memory, in words that Dynamo itself evaluates to say why it compiles again.
         if row.source or any(values_in(part) is None for part in row.code):
-            return Answer(Verdict.UNKNOWN, value, reached, "a function of the compiler decides it")
+            return Answer(Verdict.UNKNOWN, value, reached, OF_THE_COMPILER)
         names = {**scope, **self._roots}
         failing = []
         with without_overrides():
@@ -240,7 +271,7 @@ class SafeReader:
                 if not eval(_compiled(part), names):
                     failing.append(part)
                     break
-        spent = perf_counter_ns() - began if row.code else None
+        spent = perf_counter_ns() - began if row.code and self.timed else None
         return Answer(_verdict(not failing), None, False, "; ".join(failing), spent)
 
 

@@ -1,0 +1,245 @@
+"""Hits that find what an earlier hit of the same entry has found.
+
+A program calls what it has compiled over and over. Of such a call it is known that the entry was
+hit: that all its guards have passed. Most guards leave no choice of what they have seen then: a
+number that equals 3 is 3. Only what the others see (a size that may be any, how many names a
+dictionary has) and the arguments of the call are looked at again. If nothing differs from a lookup
+that was told in full, the lookup is told by saying so (`stepper.debuggee.told_again`).
+
+It is known which entries were tried, and in which order, as long as none was made: the one that
+was hit last is tried first. How long guards take is measured at the first, the second, the fourth,
+the eighth … hit of an entry, and told of these alone.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Collection, Sequence
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import torch
+
+from stepper.debuggee.described import Described
+from stepper.debuggee.engine import Recorder
+from stepper.debuggee.threads import thread_name
+from stepper.debuggee.told_again import ToldLookup
+from stepper.engines.common.lookup_walk import Call
+from stepper.engines.common.rebuildable import describe_whole
+from stepper.engines.common.values import unchanged
+from stepper.engines.dynamo.guard_tree import Check as LiveCheck
+from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate
+from stepper.engines.dynamo.lookup_tries import Tried
+from stepper.engines.dynamo.lookup_words import checked
+from stepper.engines.dynamo.safe_reader import OF_SEVERAL, OF_THE_COMPILER, SafeReader
+from stepper.model.cache import Verdict
+from stepper.model.datum import UNKNOWN
+from stepper.model.lookup import Check, CheckedGuard
+from stepper.model.program import PythonFrame
+from stepper.model.value import TensorMeta
+from stepper.support.per_object import PerCode
+from stepper.uncompiled import keep_out
+
+_MOST_PLACES = 16
+"""Places of the program from which an entry is called, of each of which a lookup is kept."""
+_MOST_VARYING = 32
+"""Guards that are looked at again, at most: of more, a lookup is told in full."""
+
+_LEAVE_NO_CHOICE = frozenset(
+    {
+        "TYPE_MATCH", "NONE_MATCH", "TRUE_MATCH", "FALSE_MATCH", "DICT_MANAGER",
+        "TUPLE_ITERATOR_LEN", "RANGE_ITERATOR_MATCH",
+    }
+)  # fmt: skip
+"""Kinds of which all that is told of a value is what they ask for."""
+_LENGTHS = frozenset({"LENGTH_CHECK", "DICT_LENGTH"})
+_ONE_VALUE = frozenset({int, str, bool, type(None)})
+"""Types of values that are the same if they are equal, and of the same type."""
+_NAMED = frozenset({type, type(len), FunctionType, ModuleType, bool, type(None)})
+"""Types of objects that are told by name, or by a value that they always have."""
+_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
+
+
+class _Model(NamedTuple):
+    """A lookup that was told in full."""
+
+    told: ToldLookup
+    arguments: tuple[tuple[str, Described], ...]
+    same_objects: list[int]
+    """For each argument, the place of the first that is the same object."""
+    varying: tuple[tuple[LiveCheck, Check, CheckedGuard], ...]
+    """Guards that may see something else and pass, and what they saw."""
+
+
+class _Entry:
+    """What is known of an entry, by its transformed code."""
+
+    def __init__(self) -> None:
+        self.hits = 0
+        self.models: dict[tuple[str, tuple[PythonFrame, ...]], _Model] = {}
+        """By thread and Python stack."""
+
+
+class RepeatedHits:
+    """Tells hits again, and finds out which can be."""
+
+    def __init__(self) -> None:
+        self._entries: PerCode[_Entry] = PerCode()
+        self._first: PerCode[weakref.ref[CodeType]] = PerCode()
+        """By a code, the transformed one of the entry that its next lookup tries first."""
+
+    def clear(self) -> None:
+        """Forget all."""
+        self._entries.clear()
+        self._first.clear()
+
+    # -- the order of entries ------------------------------------------------------------------
+
+    def changed(self, code: CodeType) -> None:
+        """Its entries are others now, or in another order."""
+        self._first.pop(code)
+
+    def looked_up(
+        self, code: CodeType, candidates: Sequence[Candidate], winner: Candidate | None
+    ) -> None:
+        """A lookup has been told in full."""
+        self.changed(code)
+        for each in candidates:
+            if each is winner:
+                break
+            if each.code is not None:  # in its tree, what failed moves ahead
+                self._entries.pop(each.code)
+        if winner is not None and winner.code is not None and all(map(_is_ordinary, candidates)):
+            self._first.set(code, weakref.ref(winner.code))
+
+    def can_be_kept(self, candidates: Sequence[Candidate], winner: Candidate | None) -> bool:
+        """Whether a lookup can be one that others repeat: only one entry is tried."""
+        first = winner is not None and candidates[0] is winner and winner.code is not None
+        return first and all(map(_is_ordinary, candidates))
+
+    def measures(self, transformed: CodeType) -> bool:
+        """A hit of an entry is about to be told in full: whether times are to be measured."""
+        entry = self._entries.get(transformed) or self._entries.set(transformed, _Entry())
+        entry.hits += 1
+        return _is_measured(entry.hits)
+
+    # -- lookups -------------------------------------------------------------------------------
+
+    def keep(self, call: Call, tried: Tried, reader: SafeReader, told: ToldLookup) -> None:
+        """Keep a lookup that was told in full, if it leaves not too much to be looked at."""
+        entry = self._entries.get(call.winner)
+        candidate = tried.candidate
+        if (
+            entry is None
+            or len(entry.models) >= _MOST_PLACES
+            or candidate.memory.kept_order is None
+        ):
+            return
+        values = call.f_locals.values()
+        arguments = [(name, describe_whole(value)) for name, value in call.f_locals.items()]
+        for value, (_, described) in zip(values, arguments, strict=True):
+            if described.children or not unchanged(value, described):
+                return
+        own = len(tried.checks) - len(candidate.checks)
+        varying = [
+            (live._replace(leaf=None), found, tried.guards[found.place])
+            for live, found in zip(candidate.checks, tried.checks[own:], strict=True)
+            if not _leaves_no_choice(live, found, reader)
+        ]
+        model = _Model(told, tuple(arguments), _same_objects(values), tuple(varying))
+        if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
+            entry.models[told.record.thread, call.python_stack] = model
+
+    def tell(
+        self,
+        recorder: Recorder,
+        code: CodeType,
+        transformed: CodeType,
+        f_locals: dict[str, Any],
+        f_globals: dict[str, Any],
+        python_stack: tuple[PythonFrame, ...],
+        began: int,
+    ) -> int | None:
+        """Tell a hit again, if it has found just what another one has; returns the lookup's number.
+
+        Args:
+            recorder: whom to tell.
+            code: what was called.
+            transformed: the code of the entry that was hit.
+            f_locals: the call's arguments.
+            f_globals: its globals.
+            python_stack: the program's frames that led to it.
+            began: when, by `time.perf_counter_ns`.
+        """
+        entry, first = self._entries.get(transformed), self._first.get(code)
+        if (
+            entry is None or first is None or first() is not transformed
+            or _is_measured(entry.hits + 1)
+            or (model := entry.models.get((thread_name(), python_stack))) is None
+            or len(model.arguments) != len(f_locals)
+        ):  # fmt: skip
+            return None
+        for (name, described), (now, value) in zip(model.arguments, f_locals.items(), strict=True):
+            if name != now or not unchanged(value, described):
+                return None
+        if model.same_objects != _same_objects(f_locals.values()):
+            return None
+        if model.varying and not _sees_the_same(model, SafeReader(f_locals, f_globals)):
+            return None
+        number = recorder.lookup_again(model.told, began)
+        if number is not None:
+            entry.hits += 1
+        return number
+
+
+def _is_measured(hit: int) -> bool:
+    return hit & (hit - 1) == 0
+
+
+def _is_ordinary(candidate: Candidate) -> bool:
+    """Whether an entry is everybody's, and all its guards are asked as the compiler made them."""
+    return not (candidate.precompiled or candidate.asks_few or candidate.edited) and (
+        candidate.region == EVERYBODY
+    )
+
+
+def _same_objects(values: Collection[object]) -> list[int]:
+    places: dict[int, int] = {}
+    return [places.setdefault(id(value), at) for at, value in enumerate(values)]
+
+
+def _sees_the_same(model: _Model, reader: SafeReader) -> bool:
+    """Whether the guards that may see something else have seen what they saw."""
+    return all(
+        checked(found.place, live, reader.look(live), Verdict.PASS, guard).says_the_same(found)
+        for live, found, guard in model.varying
+    )
+
+
+def _leaves_no_choice(live: LiveCheck, found: Check, reader: SafeReader) -> bool:
+    """Whether a guard that passes has always seen the same, and all that is told of it is so."""
+    row = live.row
+    if found.why:
+        return found.why in (OF_THE_COMPILER, OF_SEVERAL) and found.actual == UNKNOWN
+    if live.condition:
+        return False
+    if not row.source:
+        return found.actual == UNKNOWN
+    if row.kind in _LENGTHS:
+        return type(found.actual) is int
+    if row.kind == "EQUALS_MATCH":
+        return type(found.actual) in _ONE_VALUE
+    if row.kind in ("ID_MATCH", "TENSOR_MATCH"):
+        kind = type(reader.reach(row.source))
+        if row.kind == "ID_MATCH":
+            return kind in _NAMED
+        return kind in _TENSORS and row.wants is not None and _is_settled(row.wants)
+    return row.kind in _LEAVE_NO_CHOICE
+
+
+def _is_settled(wanted: TensorMeta) -> bool:
+    sizes = (*(wanted.shape or ("?",)), *(wanted.stride or ("?",)))
+    return "?" not in sizes and wanted.device != "None"
+
+
+keep_out()

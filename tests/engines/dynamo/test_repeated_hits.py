@@ -1,0 +1,197 @@
+"""A hit that finds what an earlier one has found is told by saying so, and reads as if in full."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import torch
+
+from stepper.model.trace import EventKind, Outcome, Translation
+from stepper.recording.reader import Recording
+from tests.engines.dynamo.test_lookups import record
+from tests.engines.told_lookups import Row, entries, lookups, rows
+
+pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.evaluator_out]
+
+MEASURED = {1, 2, 4, 8, 16}
+"""Hits of an entry that are told in full, since their guards are timed."""
+
+
+def repeats(path: Path) -> int:
+    """How many lookups of a recording are told by saying which one they repeat."""
+    with closing(sqlite3.connect(path)) as connection:
+        [(count,)] = connection.execute("SELECT coalesce(sum(count), 0) FROM repeated_lookups")
+    return int(count)
+
+
+def hits(recording: Recording) -> list[Translation]:
+    return [each for each in lookups(recording) if each.outcome is Outcome.HIT]
+
+
+def untimed(found: list[Row]) -> list[Row]:
+    return [
+        row._replace(said={name: text for name, text in row.said.items() if name != "time"})
+        for row in found
+    ]
+
+
+def told(recording: Recording, lookup: Translation) -> list[Any]:
+    """All that is told of a lookup, without numbers and times."""
+    first = lookup.first_moment
+    last = lookup.last_moment
+    assert last is not None
+    frames = [
+        frame for each in recording.attempts(lookup.id) for frame in recording.frames(each.id)
+    ]
+    places = {frame.id: at for at, frame in enumerate(frames)}
+    return [
+        msgspec.structs.replace(
+            lookup, id=0, first_moment=0, last_moment=last - first, seconds=None
+        ),
+        untimed(rows(recording, lookup)),
+        [
+            (frame.depth, frame.code, frame.first_moment - first, (frame.last_moment or 0) - first)
+            for frame in frames
+        ],
+        [places[recording.moment(moment).frame] for moment in range(first, last + 1)],
+        [
+            (entry.moment - first, entry.entry, entry.code, entry.matches)
+            for entry in recording.tried(lookup.id)
+        ],
+        [
+            (check.place, check.verdict, check.moment - first, check.actual, check.why)
+            for entry in recording.tried(lookup.id)
+            for check in entry.checks
+        ],
+        [
+            (event.kind, event.moment - first, event.text, event.frame and places[event.frame])
+            for event in recording.events()
+            if first <= event.moment <= last
+        ],
+    ]
+
+
+class Holder(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.some: list[Any] = [2, 3.0, "four", (5, 6)]
+        self.by_name = {"a": 2}
+
+    def forward(self, x: torch.Tensor, times: int) -> torch.Tensor:
+        for each in self.some[:2]:
+            x = x * each
+        return x + times + len(self.some[2]) + len(self.by_name)
+
+
+def calling(function: Callable[..., object], *arguments: object, times: int) -> Any:
+    return lambda: [function(*arguments) for _ in range(times)]
+
+
+def test_reads_as_if_it_were_told_in_full(tmp_path: Path) -> None:
+    path, x = tmp_path / "r.stepper", torch.ones(3)
+    compiled = torch.compile(Holder(), backend="eager", dynamic=False)
+    recording = record(path, calling(compiled, x, 2, times=9))
+    found = hits(recording)
+    in_full, *others = [told(recording, each) for each in found if each is not found[0]]
+    assert len(found) == 8
+    assert len(in_full[1]) > 12
+    assert len(in_full[-1]) == 3
+    for each in others:
+        assert each == in_full
+    instants = [recording.instants(each.first_moment, each.first_moment)[0] for each in found]
+    assert instants == sorted(set(instants))
+    timed = [any("time" in row.said for row in rows(recording, each)) for each in found]
+    assert timed == [at in MEASURED for at in range(1, 9)]
+    assert len({event.ref for event in recording.events(kinds={EventKind.LOOKUP})}) == 9
+    beside = Recording.open(str(path), known=recording.known())
+    assert hits(beside) == found
+    assert told(beside, found[-2]) == in_full
+    attempts = [each.id for lookup in hits(beside) for each in beside.attempts(lookup.id)]
+    for frame in [each for attempt in attempts for each in beside.frames(attempt)]:
+        assert recording.frame(frame.id) == frame
+    beside.close()
+    recording.close()
+    assert repeats(path) == 3  # all but 1, 2, 4, 8, and 3, which they repeat
+
+
+def test_a_size_that_may_be_any_is_told_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "r.stepper"
+    sizes = [4, 4, 4, 4, 4, 6, 4, 7, 7, 4]
+    compiled = torch.compile(lambda x: x * 2, backend="eager", dynamic=True)
+    tensors = {size: torch.ones(size) for size in (*sizes, 5)}
+    recording = record(path, *[lambda size=size: compiled(tensors[size]) for size in (5, *sizes)])
+    found = [rows(recording, each) for each in hits(recording)]
+    recording.close()
+    for size, each in zip(sizes, found, strict=True):
+        [tensor] = [row for row in each if row.opname == "TENSOR_MATCH"]
+        assert tensor.said["actual"] == f"f32[{size}]"
+        assert each[0].said["L['x']"].startswith(f"f32[{size}]")
+
+
+def test_which_arguments_are_one_object_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "r.stepper"
+    pair = [torch.ones(3), torch.ones(3)]
+    compiled = torch.compile(lambda n, m: pair[0] + n + m, backend="eager", dynamic=True)
+    numbers = [int("1000"), int("1000")]
+    alike = [(0, 1)] * 6 + [(0, 0)] * 2 + [(0, 1)] * 2
+    calls = [lambda a=a, b=b: compiled(numbers[a], numbers[b]) for a, b in [(0, 1), *alike]]
+    recording = record(path, *calls)
+    found = []
+    for each in hits(recording):
+        values = recording.state(each.first_moment).top.locals
+        found.append(values["L['n']"] == values["L['m']"])
+    recording.close()
+    assert found == [a == b for a, b in alike]
+
+
+def test_a_new_entry_is_tried_before_the_one_that_was_hit_again_and_again(tmp_path: Path) -> None:
+    path, x, y = tmp_path / "r.stepper", torch.ones(3), torch.ones(4)
+    compiled = torch.compile(lambda x: x * 2, backend="eager", dynamic=False)
+    order = [x] * 8 + [y] * 8 + [x, y] * 4 + [x] * 8
+    recording = record(path, *[lambda each=each: compiled(each) for each in order])
+    tried = [entries(recording, each) for each in lookups(recording)]
+    recording.close()
+    newest: list[str] = []
+    for each, names in zip(order, tried, strict=True):
+        label = "0/0" if each is x else "0/1"
+        hit = label in newest
+        assert names == (newest[: newest.index(label) + 1] if hit else newest)
+        newest = [label, *(name for name in newest if name != label)]
+    assert repeats(path) > 5
+
+
+def test_the_line_that_made_the_call_is_told(tmp_path: Path) -> None:
+    path, x = tmp_path / "r.stepper", torch.ones(3)
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+
+    def here() -> None:
+        compiled(x)
+
+    def there() -> None:
+        compiled(x)
+
+    recording = record(path, *[here, here, there] * 7)
+    names = [each.python_stack[-1].function for each in lookups(recording)]
+    recording.close()
+    assert [name.rpartition(".")[2] for name in names] == ["here", "here", "there"] * 7
+    assert repeats(path) > 10
+
+
+def test_a_lookup_that_repeats_nothing_that_is_there_is_damage(tmp_path: Path) -> None:
+    path, x = tmp_path / "r.stepper", torch.ones(3)
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+    recording = record(path, calling(compiled, x, times=9))
+    first = hits(recording)[2].id
+    recording.close()
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DELETE FROM translation WHERE id = ?", (first,))
+    recording = Recording.open(str(path))
+    with pytest.raises(Exception, match=f"cannot repeat {first}"):
+        recording.translations()
+    recording.close()
