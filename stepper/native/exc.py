@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import traceback
 import types
+from collections.abc import Callable
 from typing import Self
 
 
@@ -51,6 +52,15 @@ class RestartAnalysis(NativeError):
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(reason)
         self.index = index
+        self.msg = reason
+
+
+class PrepareFirst(NativeError):
+    """Have something of the program's done, and begin again."""
+
+    def __init__(self, prepare: Callable[[], None], reason: str) -> None:
+        super().__init__(reason)
+        self.prepare = prepare
         self.msg = reason
 
 

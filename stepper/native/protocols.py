@@ -93,6 +93,9 @@ class Output(Protocol):
         """Have something checked. Returns the guard as a set."""
         ...
 
+    def may_prepare(self) -> bool:
+        """See `tracing.output_graph.OutputGraph`."""
+
     def mark(self) -> int:
         """A point to go back to."""
 

@@ -41,14 +41,15 @@ from torch.fx.graph import _PyTreeInfo as PyTreeInfo
 from torch.fx.node import _get_qualified_name as qualified_name
 from torch.utils import _device, _python_dispatch
 from torch.utils import _pytree as pytree
+from torch.utils._python_dispatch import TorchDispatchMode
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
     "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "OpOverload",
-    "OpOverloadPacket", "PyTreeCodeGen", "PyTreeInfo", "TensorGuards", "pytree", "qualified_name",
-    "set_eval_frame",
+    "OpOverloadPacket", "PyTreeCodeGen", "PyTreeInfo", "TensorGuards",
+    "TorchDispatchMode", "pytree", "qualified_name", "set_eval_frame",
 ]  # fmt: skip
 
 _C: Any = torch._C

@@ -180,7 +180,7 @@ def _run(translation: Translation) -> GuardedCode | None:
     nopython = translation.nopython
     surroundings = Surroundings()
     try:
-        return _C.call_and_undo(surroundings.put_back, translation.run)
+        return _C.call_and_undo(surroundings.put_back, translation.run, surroundings)
     except NothingToCapture as error:
         translation.skipped(error.msg)
         let_go_of_frames(error)

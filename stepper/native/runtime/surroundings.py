@@ -18,6 +18,7 @@ import linecache
 import random
 import sys
 import warnings
+from collections.abc import Callable
 
 import torch
 
@@ -80,6 +81,13 @@ class Surroundings:
         self._locals = [dict(vars(each)) for each in versions.LOCALS]
         self._keys = versions.dispatch_keys()
         self._keys.__enter__()
+
+    def let(self, prepare: Callable[[], None]) -> None:
+        """Have something done in between that lasts, in the order in which the program draws."""
+        random.setstate(self._random[0])
+        torch.default_generator.set_state(self._random[1])
+        prepare()
+        self._random = random.getstate(), torch.default_generator.get_state()
 
     def put_back(self) -> None:
         """Make it so again."""

@@ -24,6 +24,7 @@ from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.codegen.resume_execution import write_break
 from stepper.native.exc import (
     NothingToCapture,
+    PrepareFirst,
     SkipFrame,
     Unsupported,
     let_go_of_frames,
@@ -35,6 +36,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import GlobalState, has_hooks
 from stepper.native.runtime.backends import Backend, backend_name
 from stepper.native.runtime.cache_entry import GuardedCode
+from stepper.native.runtime.surroundings import Surroundings
 from stepper.native.skip_reasons import wrappers
 from stepper.native.trace_rules import give_up
 from stepper.native.tracing.output_graph import OutputGraph
@@ -98,7 +100,7 @@ class Translation:
         """Whether the program has its garbage collected. While a frame is interpreted nothing is:
         so what the program does then, in callbacks and destructors, it does not do more often."""
 
-    def run(self) -> GuardedCode:
+    def run(self, surroundings: Surroundings) -> GuardedCode:
         """Translate, and again where that has to be.
 
         Raises:
@@ -116,9 +118,14 @@ class Translation:
             tx = InstructionTranslator(self.output, self.function, self.f_locals, breaks)
             self._install_global_guards()
             self.watcher.enter(tx)
+            prepare = None
             try:
                 tx.run()
                 break
+            except PrepareFirst as error:
+                prepare = error.prepare
+                self.watcher.restarts(error.msg)
+                let_go_of_frames(error)
             except Exception as error:
                 self.plan, reason = plan.after(error)
                 self.watcher.restarts(reason)
@@ -126,6 +133,10 @@ class Translation:
             finally:
                 self.watcher.leave(tx)
                 tx.cleanup()
+            if prepare is not None:
+                self._as_usual()
+                surroundings.let(prepare)
+                self._undisturbed()
         assert self.entry is not None
         return self.entry
 

@@ -448,6 +448,13 @@ class OutputGraph:
             raise unimplemented(f"{called(node)} of a tensor, which is no tensor,")
         return wrap_constant(value, guards)
 
+    def may_prepare(self) -> bool:
+        """Whether something can be done before the frame: it has to be one graph, and nobody could
+        tell, since nothing has been drawn, changed or set so far."""
+        set_ = self.modes or self.grad_enabled != self.state.grad_enabled
+        done = set_ or self.fake_mode.draws or self.tainted or self.side_effects.pending
+        return self.translation.nopython and not done
+
     @property
     def is_empty(self) -> bool:
         """Whether nothing is computed in the graph."""

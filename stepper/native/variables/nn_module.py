@@ -20,6 +20,7 @@ from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
+from stepper.native.variables.lazy_module import is_to_be_prepared, prepare
 from stepper.native.variables.lists import SliceVariable, TupleVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import TensorVariable
@@ -182,6 +183,8 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse("a call that is compiled by itself")
         if has_hooks_of_all(tx, HOOKS_OF_CALLS):
             raise self.refuse("a call with hooks of all modules")
+        if is_to_be_prepared(tx, self.value):
+            raise prepare(tx, self.value, args, kwargs)
         if has_hooks(self.value):
             fields = self.instance_dict()
             if not _CALLED.isdisjoint(name for name in fields if fields[name] is not None):
