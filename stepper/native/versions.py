@@ -245,8 +245,9 @@ def dynamo_setting(name: str) -> object:
 
 # -- backends --------------------------------------------------------------------------------------
 
-ASKED_WHETHER_COMPILING = "torch._dynamo.external_utils"
-"""The module that has functions of `torch.compiler` a second time, for code that Dynamo writes."""
+ASKED_WHETHER_COMPILING = ("torch._dynamo.external_utils", "torch._utils")
+"""The modules that have functions of `torch.compiler` a second time: for code that Dynamo writes,
+and as they were called before."""
 
 
 def named_backend(name: str) -> Callable[..., Any] | None:

@@ -74,9 +74,8 @@ if TYPE_CHECKING:
 _numbers = itertools.count(1)
 
 _ENTERED = frozenset(
-    {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "JUMP_IF_TRUE_OR_POP",
-     "JUMP_IF_FALSE_OR_POP", "LOAD_ASSERTION_ERROR", "LOAD_COMMON_CONSTANT", "SEND", "END_FOR",
-     "LOAD_FAST_AND_CLEAR", *opcodes.PAIRS}
+    {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "LOAD_ASSERTION_ERROR",
+     "LOAD_COMMON_CONSTANT", "SEND", "END_FOR", "LOAD_FAST_AND_CLEAR", *opcodes.PAIRS}
 )  # fmt: skip
 """Instructions that are done in the program's own code: what they leave cannot be passed on."""
 
@@ -91,7 +90,8 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     codegen = PyCodegen(tx)
     codegen.line = inst.starts_line or codegen.line
     next_index = inst.index + 1
-    conditional = inst.opname.startswith("POP_JUMP") and "NONE" not in inst.opname
+    keeps = inst.opname.endswith("_OR_POP")  # the value that it has jumped by
+    conditional = keeps or (inst.opname.startswith("POP_JUMP") and "NONE" not in inst.opname)
     loops = inst.opname == "FOR_ITER"
     resumes = _can_resume(tx, inst) and (conditional or loops or inst.target is None)
     nothing = tx.output.is_empty and not tx.output.side_effects.pending
@@ -112,7 +112,7 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
         finish(codegen)
         return
     if conditional:
-        _write_branches(codegen, inst, names)
+        _write_branches(codegen, inst, names, keeps)
     elif loops:
         _write_iteration(codegen, inst, names, base)
     elif _enters(tx, inst):
@@ -310,25 +310,32 @@ def _store_stack(codegen: PyCodegen, kinds: list[bool]) -> None:
             codegen.store(codegen.on_stack(place))
 
 
-def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str]) -> None:
-    """A jump that depends on data: two resume functions."""
+def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str], keeps: bool) -> None:
+    """A jump that depends on data: two resume functions. `keeps`: where it jumps to, the value is
+    still there."""
     assert inst.target is not None
     tx = codegen.tx
     other, begin = Label(), len(codegen.output)
     if opcodes.JUMPS_WANT_BOOLS:
         codegen.emit("TO_BOOL")
-    name = inst.opname.replace("_BACKWARD", "_FORWARD")
+    if keeps:
+        codegen.dup()
+        name = opcodes.JUMP_IF_TRUE if "TRUE" in inst.opname else opcodes.JUMP_IF_FALSE
+    else:
+        name = inst.opname.replace("_BACKWARD", "_FORWARD")
     codegen.emit(name, other)
     _have_handled(codegen, inst, begin, len(codegen.output))
     kinds = [not isinstance(value, NullVariable) for value in tx.stack[:-1]]
 
-    def go_on(index: int) -> None:
+    def go_on(index: int, kinds: list[bool]) -> None:
         _store_stack(codegen, kinds)
         _write_resume(codegen, inst, index, names, kinds)
 
-    go_on(inst.index + 1)
+    if keeps:
+        codegen.pop_top()
+    go_on(inst.index + 1, kinds)
     codegen.output.append(other)
-    go_on(inst.target)
+    go_on(inst.target, [*kinds, True] if keeps else kinds)
 
 
 def _write_iteration(codegen: PyCodegen, inst: Instruction, names: list[str], base: int) -> None:

@@ -7,9 +7,11 @@ mode. Parameters and buffers are inputs of the graph, checked like all tensors.
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING, Unpack
 
 import torch
+import torch.fx
 from torch.nn.modules import module as nn_module
 
 from stepper.native.guards.class_dicts import find, has, lookup
@@ -73,6 +75,22 @@ def is_plain(tx: Translator, value: VariableTracker) -> bool:
     except NotImplementedError:
         return False
     return not issubclass(kind, torch.Tensor | torch.nn.Module)
+
+
+_OF_GRAPHS = next(
+    each
+    for each in torch.fx.GraphModule.recompile.__code__.co_consts
+    if isinstance(each, types.CodeType) and each.co_name == "call_wrapped"
+)
+"""The code of the method that a class of graph modules is given for a `__call__`."""
+
+
+def _is_plain_graph(module: NNModuleVariable, called: object) -> bool:
+    """Whether a graph module's class comes to `nn.Module.__call__`; it has only this object."""
+    wrapped = module.instance_dict().get("_wrapped_call", type(module.value)._wrapped_call)
+    next_owner = find(type(module.value), "__call__", 1)[0]
+    plain = wrapped.cls_call is None and next_owner is torch.nn.Module
+    return plain and getattr(called, "__code__", None) is _OF_GRAPHS
 
 
 class NNModuleVariable(UserDefinedObjectVariable):
@@ -175,9 +193,12 @@ class NNModuleVariable(UserDefinedObjectVariable):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         kind = type(self.value)
-        if find(kind, "__call__")[0] is not torch.nn.Module:
+        owner, called = find(kind, "__call__")
+        of_graph = isinstance(self.value, torch.fx.GraphModule) and _is_plain_graph(self, called)
+        if owner is not torch.nn.Module and not of_graph:
             return super().call_function(tx, args, kwargs)
-        if not _is_of_torch(tx, kind, "__call__") or not _is_of_torch(tx, kind, "_call_impl"):
+        torchs = _is_of_torch(tx, torch.nn.Module if of_graph else kind, "__call__")
+        if not torchs or not _is_of_torch(tx, kind, "_call_impl"):
             raise self.refuse("a call, which is not torch's own,")
         if lookup(kind, "_compiled_call_impl") is not None:
             raise self.refuse("a call that is compiled by itself")

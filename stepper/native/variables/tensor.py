@@ -178,7 +178,10 @@ class TensorVariable(VariableTracker):
             return BoundBuiltinMethod(self, name, guards=self.guards)
         if not self.has_attribute(tx, name):
             raise no_attribute(self.class_type, name)
-        raise self.refuse(f"attribute {name}")
+        arg = tx.output.graphargs.get(self.proxy.node)
+        if arg is None or has(self.class_type, name):
+            raise self.refuse(f"attribute {name}")
+        return tx.build(AttrSource(arg.source, name), arg.example.__dict__[name])
 
     def _of_autograd(self, tx: Translator, name: str) -> VariableTracker:
         """What it has to do with gradients, where that is known: of what needs none, and of leaves

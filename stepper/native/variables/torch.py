@@ -161,9 +161,9 @@ def is_torch_function(value: object) -> bool:
 
 def answer_of(value: Any) -> Any:
     """What gives the answer of a function that is about the state; None: it is no such function."""
-    if getattr(value, "__module__", None) == versions.ASKED_WHETHER_COMPILING:
+    if getattr(value, "__module__", None) in versions.ASKED_WHETHER_COMPILING:
         # Another name of the same question; Dynamo is imported late, if at all.
-        value = getattr(torch.compiler, value.__name__, value)
+        value = getattr(torch.compiler, getattr(value, "__name__", ""), value)
     return _STATE.get(value)
 
 

@@ -202,6 +202,8 @@ class NameInstructions(Translator):
         known = sys.modules.get(module) if type(module) is str else None
         if known is None or getattr(known, "__dict__", None) is not self.f_globals:
             module = _module_of(self.f_globals)
+        if module is None and self.f_code.co_filename.startswith(_OF_GRAPHS):
+            module = self.f_code.co_filename.split()[0].strip("<").replace(">", "")
         if module is None:
             raise unimplemented("global variables of what is no module")
         return GlobalSource(name, str(module), self.f_globals)
@@ -237,6 +239,10 @@ def _in_polyfill(value: object) -> VariableTracker:
     if isinstance(value, type) and issubclass(value, BaseException):
         return ExceptionClassVariable(value)
     return BuiltinVariable(value)
+
+
+_OF_GRAPHS = "<eval_with_key>"
+"""How FX names the files of what it writes for graph modules, each with globals of its own."""
 
 
 def _module_of(namespace: dict[str, object]) -> str | None:
