@@ -10,7 +10,8 @@ only ask what they are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
@@ -33,7 +34,11 @@ class _WithoutData(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch
     """Refuses operators on tensors that have no data."""
 
     def __torch_dispatch__(
-        self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+        self,
+        func: Callable[..., object],
+        types: Sequence[type],
+        args: tuple[object, ...] = (),
+        kwargs: dict[str, object] | None = None,
     ) -> object:
         if any(issubclass(each, FakeTensor) for each in types):
             raise unimplemented("a lazy module that looks at the data of what it is called with")
@@ -48,7 +53,7 @@ def is_to_be_prepared(tx: Translator, module: torch.nn.Module) -> bool:
 
 def prepare(
     tx: Translator,
-    module: Any,
+    module: torch.nn.Module,
     args: list[VariableTracker],
     kwargs: dict[str, VariableTracker],
 ) -> Exception:
@@ -56,13 +61,14 @@ def prepare(
     hooks = [getattr(hook, "__func__", None) for hook in module._forward_pre_hooks.values()]
     if hooks != [LazyModuleMixin._infer_parameters]:
         return unimplemented("a lazy module with other hooks")
+    infer: Callable[..., object] = getattr(module, LazyModuleMixin._infer_parameters.__name__)
     values = [_example(tx, arg) for arg in args]
     named = {name: _example(tx, arg) for name, arg in kwargs.items()}
 
     def make_ready() -> None:
         try:
             with _WithoutData():  # type: ignore[no-untyped-call]  # torch leaves it untyped
-                module._infer_parameters(module, tuple(values), named)
+                infer(module, tuple(values), named)
         except NativeError:
             raise
         except Exception as error:
@@ -73,7 +79,7 @@ def prepare(
     return PrepareFirst(make_ready, f"lazy module {type(module).__qualname__} is made ready")
 
 
-def _example(tx: Translator, arg: VariableTracker) -> Any:
+def _example(tx: Translator, arg: VariableTracker) -> object:
     """What stands for an argument."""
     arg = tx.output.side_effects.latest(arg)
     if isinstance(arg, LazyVariableTracker):
