@@ -39,6 +39,7 @@ from torch.fx.experimental import proxy_tensor
 from torch.fx.graph import _PyTreeCodeGen as PyTreeCodeGen
 from torch.fx.graph import _PyTreeInfo as PyTreeInfo
 from torch.fx.node import _get_qualified_name as qualified_name
+from torch.nn.modules.lazy import LazyModuleMixin
 from torch.utils import _device, _python_dispatch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -65,6 +66,22 @@ FUNCTION_NAMESPACES: tuple[object, ...] = (
     VARIABLE_FUNCTIONS, _C._nn, _C._special, _C._linalg, _C._fft,
 )  # fmt: skip
 """Hold all operators that a public module of torch has as functions."""
+
+
+def makes_ready(module: LazyModuleMixin) -> Callable[..., object] | None:
+    """What makes a lazy module ready, as the hook that it is; None: it has other hooks, too."""
+    module_: Any = module
+    hooks = [getattr(hook, "__func__", None) for hook in module_._forward_pre_hooks.values()]
+    return module_._infer_parameters if hooks == [LazyModuleMixin._infer_parameters] else None
+
+
+def is_called_plainly(graph_module: torch.fx.GraphModule) -> bool:
+    """Whether calling a graph module calls what the bases of its class, which it has alone, do."""
+    kind: Any = type(graph_module)
+    own = "_wrapped_call" in vars(graph_module)
+    return not own and kind._wrapped_call.cls_call is None
+
+
 TensorBase: type = torch._C.TensorBase
 """What `torch.Tensor` is made of: has those methods that are operators."""
 sym_sqrt: Callable[..., object] = torch._sym_sqrt  # type: ignore[attr-defined]  # no stub has it

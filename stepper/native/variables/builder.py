@@ -26,6 +26,7 @@ from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
 from stepper.native.variables.base import (
     AttributeMutationExisting,
+    Guards,
     LazyVariableTracker,
     ValueMutationExisting,
     VariableTracker,
@@ -122,7 +123,7 @@ class VariableBuilder:
             output.trail.append(lambda: output.mutables.pop(name))
         return made
 
-    def install_guards(self, create_fn: Any, value: object) -> frozenset[Any]:
+    def install_guards(self, create_fn: Any, value: object) -> Guards:
         """Have the value checked."""
         return self.tx.output.install_guard(self.source, create_fn, value)
 

@@ -11,7 +11,7 @@ import torch
 
 from stepper.native.exc import unimplemented
 from stepper.native.variables import lists
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.exceptions import observed_error
 from stepper.support.outside import comes_from_outside
@@ -71,7 +71,7 @@ def is_long(value: object) -> bool:
     return isinstance(value, int) and value.bit_length() > 3 * MAX_DIGITS
 
 
-def wrap_constant(value: Any, guards: Any = frozenset()) -> VariableTracker:
+def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
     """The tracker of a value that an operation on constants gave.
 
     Raises:

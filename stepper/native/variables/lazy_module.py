@@ -11,7 +11,7 @@ only ask what they are.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 import torch
 from torch.nn.modules.lazy import LazyModuleMixin
@@ -22,7 +22,7 @@ from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.lists import BaseListVariable
 from stepper.native.variables.named_tuple import NamedTupleVariable
 from stepper.native.variables.tensor import TensorVariable
-from stepper.native.versions import FakeTensor, TorchDispatchMode
+from stepper.native.versions import FakeTensor, TorchDispatchMode, makes_ready
 from stepper.support.outside import comes_from_outside
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class _WithoutData(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch
         return func(*args, **(kwargs or {}))
 
 
-def is_to_be_prepared(tx: Translator, module: torch.nn.Module) -> bool:
+def is_to_be_prepared(module: torch.nn.Module, tx: Translator) -> TypeGuard[LazyModuleMixin]:
     """Whether a module is lazy, not yet ready, and has to be in the graph."""
     lazy = isinstance(module, LazyModuleMixin) and "_initialize_hook" in module.__dict__
     return lazy and tx.output.may_prepare()
@@ -53,15 +53,14 @@ def is_to_be_prepared(tx: Translator, module: torch.nn.Module) -> bool:
 
 def prepare(
     tx: Translator,
-    module: torch.nn.Module,
+    module: LazyModuleMixin,
     args: list[VariableTracker],
     kwargs: dict[str, VariableTracker],
 ) -> Exception:
     """To be raised at a call of the module."""
-    hooks = [getattr(hook, "__func__", None) for hook in module._forward_pre_hooks.values()]
-    if hooks != [LazyModuleMixin._infer_parameters]:
+    infer = makes_ready(module)
+    if infer is None:
         return unimplemented("a lazy module with other hooks")
-    infer: Callable[..., object] = getattr(module, LazyModuleMixin._infer_parameters.__name__)
     values = [_example(tx, arg) for arg in args]
     named = {name: _example(tx, arg) for name, arg in kwargs.items()}
 

@@ -27,6 +27,7 @@ from stepper.native.variables.lists import SliceVariable, TupleVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.native.versions import is_called_plainly
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -87,9 +88,8 @@ _OF_GRAPHS = next(
 
 def _is_plain_graph(module: NNModuleVariable, called: object) -> bool:
     """Whether a graph module's class comes to `nn.Module.__call__`; it has only this object."""
-    wrapped = module.instance_dict().get("_wrapped_call", type(module.value)._wrapped_call)
     next_owner = find(type(module.value), "__call__", 1)[0]
-    plain = wrapped.cls_call is None and next_owner is torch.nn.Module
+    plain = is_called_plainly(module.value) and next_owner is torch.nn.Module
     return plain and getattr(called, "__code__", None) is _OF_GRAPHS
 
 
@@ -204,7 +204,7 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse("a call that is compiled by itself")
         if has_hooks_of_all(tx, HOOKS_OF_CALLS):
             raise self.refuse("a call with hooks of all modules")
-        if is_to_be_prepared(tx, self.value):
+        if is_to_be_prepared(self.value, tx):
             raise prepare(tx, self.value, args, kwargs)
         if has_hooks(self.value):
             fields = self.instance_dict()
