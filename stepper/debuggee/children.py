@@ -113,6 +113,7 @@ def follow(
     if not _hooked:
         _hooked = True
         atexit.register(_at_exit)
+        when_imported("multiprocessing.util", _hear_names)
         os.register_at_fork(after_in_child=_in_child)
     return _following.entry
 
@@ -293,6 +294,17 @@ def _who() -> dict[str, process_entry.Field]:
     if name := process_entry.process_name():
         known["name"] = name
     return known
+
+
+def _hear_names() -> None:
+    # One that is killed does not say at its end what it was called.
+    sys.modules["multiprocessing.util"].register_after_fork(_is_named, _is_named)
+
+
+def _is_named(_: object) -> None:
+    """This process has just begun as a child of `multiprocessing`, by whichever method."""
+    if _following is not None and not _apart:
+        _following.entry.update(**_who())
 
 
 def _in_child() -> None:

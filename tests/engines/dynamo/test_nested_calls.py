@@ -36,6 +36,11 @@ class Itself(torch.nn.Module):
         return x * 3
 
 
+class Chooses(torch.nn.Module):
+    def forward(self, x: torch.Tensor) -> Any:
+        return torch.cond(x.sum() > 0, lambda x: x + 1, lambda x: x - 1, (x,))
+
+
 def itself() -> torch.nn.Module:
     module = Itself()
     module.compile(backend="eager")
@@ -94,7 +99,7 @@ def test_a_call_that_is_traced_as_it_is_is_told_with_the_rule(tmp_path: Path, wa
 def test_a_call_in_an_export_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.stepper"
     with stepper.record(path):
-        for module in (Calls(), itself()):
+        for module in (Calls(), itself(), Chooses()):
             torch.export.export(module, (THREE,), strict=False)
     recording = Recording.open(str(path))
     found = [text for text in skips(recording) if ": captured by torch.export" not in text]
@@ -105,6 +110,9 @@ def test_a_call_in_an_export_is_told(tmp_path: Path) -> None:
     recording.close()
 
 
+@pytest.mark.skipif(
+    torch.__version__.startswith("2.11."), reason="this torch fails there by itself"
+)
 def test_what_is_compiled_all_the_same_is_recorded_as_ever(tmp_path: Path) -> None:
     torch._dynamo.reset()
     path = tmp_path / "a.stepper"

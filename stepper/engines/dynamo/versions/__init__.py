@@ -358,7 +358,7 @@ def nested_call(calling: FrameType | None) -> tuple[Any, str] | None:
     fx = torch.fx._symbolic_trace._is_fx_tracing_flag and not torch.compiler._is_compiling_flag
     if torch._dynamo.config.force_compile_during_fx_trace:
         fx = False
-    elif torch.compiler._is_exporting_flag and torch._guards.TracingContext.try_get() is not None:
+    elif torch.compiler._is_exporting_flag and _is_left_in_export():
         becomes = "it runs as it is while torch.export captures what calls it"
     if fx and not becomes:
         if torch._dynamo.config.error_on_nested_fx_trace:
@@ -368,6 +368,12 @@ def nested_call(calling: FrameType | None) -> tuple[Any, str] | None:
     if torch._C._is_tracing() and not becomes:
         becomes = "torch refuses it while torch.jit.trace traces what calls it"
     return (calling.f_locals["fn"], becomes) if becomes else None
+
+
+def _is_left_in_export() -> bool:
+    # What such an operator as torch.cond calls is compiled for it.
+    compiles = getattr(torch._higher_order_ops.utils._hop_compile_tls, "in_hop_compile", False)
+    return torch._guards.TracingContext.try_get() is not None and not compiles
 
 
 def _is_asked(frame: FrameType) -> bool:

@@ -206,7 +206,6 @@ RUN = ProbePoint("torch._dynamo.symbolic_convert", "InstructionTranslatorBase.ru
 # None: the version has no such function.
 _OVERRIDES: dict[tuple[int, int], dict[str, ProbePoint | None]] = {
     (2, 11): {
-        "called_in_export": None,
         "skipped": None,
         "skip_returned": ProbePoint(
             "torch._dynamo.types", "ConvertFrameReturn.__init__", ("guarded_code",)
@@ -253,7 +252,7 @@ def probe_points() -> dict[str, ProbePoint]:
         UnsupportedTorch: it is older than what was tested, or newer and other than that.
     """
     version = torch_version()
-    points = _POINTS | _overrides()
+    points = _POINTS | _OVERRIDES.get(min(version, NEWEST), {})
     if version < OLDEST or (version > NEWEST and lacking()):
         raise UnsupportedTorch(
             f"stepper's dynamo engine supports torch {OLDEST[0]}.{OLDEST[1]} to {NEWEST[0]}."
@@ -263,14 +262,11 @@ def probe_points() -> dict[str, ProbePoint]:
     return {meaning: point for meaning, point in points.items() if point is not None}
 
 
-def _overrides() -> dict[str, ProbePoint | None]:
-    return _OVERRIDES.get(min(torch_version(), NEWEST), {})
-
-
 def lacking() -> list[str]:
     """The functions to watch that the installed torch does not have, or has with other
     parameters."""
-    points = _POINTS | _LOOKUP_POINTS | _UNTRANSLATED_POINTS | _overrides()
+    points = _POINTS | _OVERRIDES.get(min(torch_version(), NEWEST), {})
+    points |= _LOOKUP_POINTS | _UNTRANSLATED_POINTS
     found: list[str] = []
     for point in filter(None, points.values()):
         try:
@@ -304,9 +300,7 @@ def lookup_points() -> dict[str, ProbePoint]:
 
 def untranslated_points() -> dict[str, ProbePoint]:
     """The functions that capture or load code without a translation, by what their call means."""
-    points = _UNTRANSLATED_POINTS | _overrides()
-    found = {meaning: points[meaning] for meaning in _UNTRANSLATED_POINTS}
-    return {meaning: point for meaning, point in found.items() if point is not None}
+    return _UNTRANSLATED_POINTS
 
 
 @functools.cache
