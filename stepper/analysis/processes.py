@@ -28,9 +28,15 @@ class ChoiceError(Exception):
         self.lines = lines
 
 
-def chosen(folder: SessionFolder, process: int | None, rank: int | None) -> Process:
+def chosen(folder: SessionFolder, process: int | None, rank: int | None, how: str) -> Process:
     """The process that is asked for by its number or its rank; without either, the one that has
     something to tell.
+
+    Args:
+        folder: the session's.
+        process: the number, if it was said.
+        rank: likewise.
+        how: how to say it, in words.
 
     Raises:
         ChoiceError: there is none, or there are several.
@@ -49,7 +55,7 @@ def chosen(folder: SessionFolder, process: int | None, rank: int | None) -> Proc
     if found:
         raise ChoiceError(
             f"{folder.path} has recordings of {plural(len(found), 'process')} that are meant: "
-            "choose one with --process N or --rank N",
+            f"choose {how}",
             lines,
         )
     asked = [f"--process {process}"] * (process is not None) + [f"--rank {rank}"] * (

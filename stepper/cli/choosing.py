@@ -8,6 +8,9 @@ import sys
 
 from stepper.cli.arguments import UsageError
 
+ONE = "one with --process N or --rank N"
+"""How to say which process of a session folder is meant."""
+
 
 def choose(options: argparse.Namespace) -> None:
     """Put the recording that is meant in the place of the folder that was named.
@@ -32,7 +35,7 @@ def recording_to_look_at(path: str, process: int | None, rank: int | None, theme
 
         try:
             folder = read(path)
-            return chosen(folder, None, None).recording
+            return chosen(folder, None, None, ONE).recording
         except RecordingError as error:
             raise UsageError(str(error)) from None
         except ChoiceError as error:
@@ -47,9 +50,21 @@ def recording_to_look_at(path: str, process: int | None, rank: int | None, theme
     return recording_in(path, process, rank)
 
 
-def recording_in(path: str, process: int | None = None, rank: int | None = None) -> str:
+def recording_in(
+    path: str,
+    process: int | None = None,
+    rank: int | None = None,
+    *,
+    how: str = ONE,
+) -> str:
     """Path of the recording of a process in a session folder; a path of something else is the one
     that is meant itself. What there is to choose from is printed.
+
+    Args:
+        path: of the folder, or of something else.
+        process: the process's number, if it was said.
+        rank: likewise.
+        how: how to say which of several is meant.
 
     Raises:
         UsageError: none is meant, or it is not said which.
@@ -64,7 +79,7 @@ def recording_in(path: str, process: int | None = None, rank: int | None = None)
     from stepper.recording.session_folder import read
 
     try:
-        return chosen(read(path), process, rank).recording
+        return chosen(read(path), process, rank, how).recording
     except RecordingError as error:
         raise UsageError(str(error)) from None
     except ChoiceError as error:

@@ -13,6 +13,9 @@ from stepper.cli.arguments import UsageError
 
 _MOMENT = re.compile(r"(.*)@(\d+)", re.DOTALL)
 
+_BOTH = "--ranks X Y or --processes X Y"
+"""How to say which two of session folders are meant."""
+
 if TYPE_CHECKING:
     from stepper.analysis.line import Line
     from stepper.model.trace import Attempt, Translation
@@ -45,9 +48,10 @@ def add_to(subparsers: Any) -> None:
         help="what became slower instead: by phase, by line, and what caches saved",
     )
     two = parser.add_argument_group("in a session folder (record --children)")
-    two.add_argument("--ranks", nargs=2, type=int, metavar=("X", "Y"), help="two ranks")
+    of_b = "of A, or one of A and one of B"
+    two.add_argument("--ranks", nargs=2, type=int, metavar=("X", "Y"), help=f"two ranks {of_b}")
     two.add_argument(
-        "--processes", nargs=2, type=int, metavar=("X", "Y"), help="two processes of A"
+        "--processes", nargs=2, type=int, metavar=("X", "Y"), help=f"two processes {of_b}"
     )
     parser.set_defaults(handler=diff)
 
@@ -63,17 +67,16 @@ def diff(options: argparse.Namespace) -> int:
 
     a, b, of = options.a, options.b, options.of
     if options.ranks is not None or options.processes is not None:
-        if b is not None:
-            raise UsageError("--ranks and --processes name two recordings of A: leave B out")
-        a, b = _two_of(a, options)
+        a, b = _two_of(a, b or a, options)
     if of is None and b is not None:
         a, b, of = _with_moments(a, b)
     if options.time and (of is not None or b is None):
         raise UsageError("--time compares two whole recordings: give A and B")
     if b is None and of is None:
-        raise UsageError("which second recording? Give A and B, or A and --of X Y")
+        raise UsageError(f"which second recording? Give A and B, or A and --of X Y, or {_BOTH}")
     width = shutil.get_terminal_size((120, 24)).columns - 2
-    a, b = recording_in(a), None if b is None else recording_in(b)
+    a = recording_in(a, how=_BOTH)
+    b = None if b is None else recording_in(b, how=_BOTH)
     with opened(a) as one, opened(b or a) as other:
         if of is not None:
             say(_chosen(one, other, of, width))
@@ -89,15 +92,15 @@ def diff(options: argparse.Namespace) -> int:
         return int(differs)
 
 
-def _two_of(folder: str, options: argparse.Namespace) -> tuple[str, str]:
-    """The recordings of two processes of a session folder."""
+def _two_of(a: str, b: str, options: argparse.Namespace) -> tuple[str, str]:
+    """The recordings of two processes of session folders."""
     from stepper.cli.choosing import recording_in
 
     if options.ranks is not None:
         one, other = options.ranks
-        return recording_in(folder, rank=one), recording_in(folder, rank=other)
+        return recording_in(a, rank=one), recording_in(b, rank=other)
     one, other = options.processes
-    return recording_in(folder, process=one), recording_in(folder, process=other)
+    return recording_in(a, process=one), recording_in(b, process=other)
 
 
 def _with_moments(a: str, b: str) -> tuple[str, str, list[str] | None]:

@@ -324,7 +324,10 @@ UNSEEN = "the recording has no end (the program was killed, or still runs): what
 QUESTIONS = [each for each in build_parser()[1] if "why-" in each]
 
 
-@pytest.mark.parametrize("question", [*QUESTIONS, "report"])
+OF_FOLDERS = ["report", "is-guarded", "idle-guards"]
+
+
+@pytest.mark.parametrize("question", [*QUESTIONS, *OF_FOLDERS])
 def test_a_question_takes_a_session_folder_and_a_process_of_it(
     question: str, sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -335,14 +338,37 @@ def test_a_question_takes_a_session_folder_and_a_process_of_it(
         entry = {"pid": rank + 10, "rank": rank, "recording": f"{rank}.stepper"}
         (folder / f"{rank}.json").write_text(json.dumps(entry))
     more = {"why-guard": ["1"], "why-shape": ["x.size(0)"], "report": ["-o", str(tmp_path / "r")]}
+    more["is-guarded"] = ["x"]
     options = more.get(question, [])
-    main([question, sample, *options])
-    alone = capsys.readouterr().out
+    code = main([question, sample, *options])
+    alone = capsys.readouterr().out.replace(sample, "FILE")
     for named in (["--rank", "1"], ["--process", "11"]):
-        assert main([question, str(folder), *options, *named]) == 0
-        assert capsys.readouterr().out == alone
+        assert main([question, str(folder), *options, *named]) == code
+        assert capsys.readouterr().out.replace(str(folder / "1.stepper"), "FILE") == alone
     assert main([question, str(folder), *options]) == 2
     assert "choose one with --process N or --rank N" in capsys.readouterr().err
+
+
+def test_diff_takes_two_processes_of_one_or_of_two_session_folders(
+    sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folders = [tmp_path / "before", tmp_path / "after"]
+    for folder in folders:
+        folder.mkdir()
+        for rank in (0, 1):
+            shutil.copy(sample, folder / f"{rank}.stepper")
+            entry = {"pid": rank + 10, "rank": rank, "recording": f"{rank}.stepper"}
+            (folder / f"{rank}.json").write_text(json.dumps(entry))
+    before, after = map(str, folders)
+    for given in ([before, "--ranks", "0", "1"], [before, after, "--processes", "10", "11"]):
+        assert main(["diff", *given]) == 0
+        said = capsys.readouterr().out
+        one, other = (line.split()[1] for line in said.splitlines()[:2])
+        assert one == f"{before}/0.stepper"
+        assert other == f"{given[1] if given[1] == after else before}/1.stepper"
+    for missing in ([before, after], [before]):
+        assert main(["diff", *missing]) == 2
+        assert "--ranks X Y or --processes X Y" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
