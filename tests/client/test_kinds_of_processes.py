@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -71,6 +72,14 @@ def stop_in_each(program: Family, stops: int) -> list[Session]:
     return standing
 
 
+def stands_at(session: Session, moment: int) -> bool:
+    return session.stopped is not None and session.stopped.moment == moment
+
+
+def is_gone(session: Session) -> bool:
+    return not session.live and not born_at(session.pid)
+
+
 def entry_of(folder: Path, session: Session) -> Process:
     return next(each for each in read(str(folder)).processes if each.pid == session.pid)
 
@@ -86,7 +95,7 @@ def test_a_child_of_each_kind_is_stopped_and_leaves_its_recording_when_it_is_kil
         for child in children:
             moment = child.stopped.moment if child.stopped else 0
             assert child.resume(Motion.STEP).result().ok
-            program.until(lambda c=child, m=moment: c.stopped and c.stopped.moment == m + 1)
+            program.until(partial(stands_at, child, moment + 1))
             text = next(text for text in program.texts() if text.startswith(f"{child.pid} "))
             assert text.endswith(f"stopped, step, program.py:{LINE} in work_twice.<locals>.work")
             program.go_on(child)
@@ -94,7 +103,7 @@ def test_a_child_of_each_kind_is_stopped_and_leaves_its_recording_when_it_is_kil
         folder = tmp_path / "session"
         for child in children:
             os.kill(child.pid, signal.SIGKILL)
-            program.until(lambda c=child: not c.live and not born_at(c.pid))
+            program.until(partial(is_gone, child))
             ended = entry_of(folder, child)
             assert ended.state in ("killed", "gone")  # as its parent waits for it, or not
             with contextlib.closing(Recording.open(ended.recording)) as recording:
