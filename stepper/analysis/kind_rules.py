@@ -170,7 +170,11 @@ def _code_again(it: Changing) -> str:
 
 
 def _object_again(it: Changing) -> str:
-    return f"{it.name} is another object each time: make it once, outside, and hand over that one."
+    return (
+        f"Each object that is handed over as {it.name} is compiled by itself. If there are few, as "
+        "the layers of a model, that is the price; if the program makes one for each call, make it "
+        "once, outside, and hand over that one."
+    )
 
 
 def _identity(it: Changing) -> str:

@@ -14,6 +14,7 @@ from stepper.debuggee.described import Described
 from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
 from stepper.engines.native.cache import BOOK, graphs_of
+from stepper.model.method_names import resumed_name
 from stepper.model.value import Value
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.runtime.cache_entry import GuardedCode
@@ -25,7 +26,7 @@ class ExecutionWatcher(execution.ExecutionWatcher):
     def describe(self, value: object, before: Described | None = None, /) -> Described:
         """See `Knowledge.describe`."""
         if type(value) is _C.ResumeCall:
-            text = f"call of {value.function.__qualname__}"
+            text = f"call of {resumed_name(value.function.__qualname__)}"
             return Described(id(value), Value(cls="ResumeCall", type="ResumeCall", text=text))
         return super().describe(value, before)
 

@@ -1,8 +1,8 @@
 """What happens at a graph break: the instruction itself, and the function that goes on after it.
 
-    __resume_at_<offset>_<n>(stack values, live variables):
+    torch_dynamo_resume_in_<function>_at_<line>(stack values, live variables):
         put the values back on the stack
-        jump to the instruction at <offset>
+        jump to the instruction behind the break, which is on <line>
         the code of the program, from its first instruction
 
 It is an ordinary function, with the program's name, lines and handlers, and so its frame is
@@ -33,7 +33,7 @@ it is entered where the resume function would have gone on.
 from __future__ import annotations
 
 import dis
-import itertools
+import re
 import weakref
 from collections.abc import Iterable
 from types import CodeType
@@ -71,7 +71,6 @@ from stepper.support.bytecode_package import (
 if TYPE_CHECKING:
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
 
-_numbers = itertools.count(1)
 
 _ENTERED = frozenset(
     {"RAISE_VARARGS", "RERAISE", "LOAD_SUPER_ATTR", "LOAD_ASSERTION_ERROR",
@@ -413,6 +412,13 @@ def _loaded_stack(prefix: str, kinds: Iterable[bool], line: int) -> list[Any]:
     return made
 
 
+def resumed_qualname(code: CodeType, line: int) -> str:
+    """The qualified name of the rest of a function from a line on, as Dynamo makes it."""
+    around = code.co_qualname.rpartition(".")[0]
+    name = re.sub(r"\W", "_", code.co_name)
+    return f"{around}{around and '.'}torch_dynamo_resume_in_{name}_at_{line}"
+
+
 def resume_code(
     code: CodeType, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> CodeType:
@@ -435,7 +441,8 @@ def resume_code(
     _, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)
-    made.qualname = f"__resume_at_{offset}_{next(_numbers)}"
+    line = opcodes.listing(code).instructions[index].starts_line or code.co_firstlineno
+    made.qualname = resumed_qualname(code, line)
     stack = [f"{info.prefix}stack{place}" for place, value in enumerate(kinds) if value]
     made.argcount = len(stack) + len(names)
     others = [name for name in code.co_varnames if name not in code.co_cellvars]
@@ -444,7 +451,6 @@ def resume_code(
     made.flags = listed.flags & ~0x0C  # no * and ** parameters
     made.cellvars = []
     made.freevars = [*listed.cellvars, *listed.freevars]
-    line = opcodes.listing(code).instructions[index].starts_line or code.co_firstlineno
     if made.freevars:
         made.append(Instr("COPY_FREE_VARS", len(made.freevars), lineno=line))
     made.append(Instr("RESUME", 0, lineno=line))

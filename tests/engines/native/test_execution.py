@@ -68,13 +68,13 @@ def test_each_instruction_the_graphs_nodes_and_the_resume_function_are_stepped(
     ]  # fmt: skip
     first, rest = executions(recording)[2:]
     assert (first.compile_id, first.outcome) == ("0/0", Outcome.RETURNED)
-    assert first.reason.startswith("call of __resume_at_")
+    assert first.reason.startswith("call of twice, resumed at ")
     assert (rest.compile_id, rest.reason) == ("1/0", "f32[3]")
     steps = opnames(recording, first)
     assert {name for depth, name in steps if depth == 1} == {"call_function", "output"}
     assert steps[-1] == (0, "RETURN_VALUE")
     state = recording.state(first.last_moment or 0)
-    assert state.values[state.top.stack[-1]].brief.startswith("call of __resume_at_")
+    assert state.values[state.top.stack[-1]].brief.startswith("call of twice, resumed at ")
     before = recording.state(first.first_moment)
     assert {name: before.values[id].brief for name, id in before.top.locals.items()} == {
         "x": "f32[3]",
