@@ -46,6 +46,9 @@ IN_ANALYSIS = {
         "_does_not_hold": "torch's: the context of a break",
         "_global": "torch's: the source of what is called",
         "_opaque_function": "Python's: the name of a module",
+        "_nested": "the program's: a statement",
+        "_attributes_in_c": "torch's: the context of a break",
+        "_operation_in_c": "torch's: the context of a break",
         "_raises": "CPython's names of instructions",
     },
     "breaks.py": {
@@ -141,6 +144,10 @@ IN_ANALYSIS = {
         "parse_check": "the compiler's: a guard's code",
         "parse_reason": "torch's: why it compiles again",
     },
+    "left_on_stack.py": {
+        "": "torch's: names that it makes up",
+        "left_on_stack": "torch's names, CPython's names of instructions",
+    },
     "recompile_lines.py": {"": "a path", "callers_of": "a path"},
     "row_lines.py": {"csv_lines": "what the csv module has just written"},
     "compare_recordings.py": {
@@ -188,6 +195,7 @@ IN_ANALYSIS = {
     "value_rules.py": {
         "": "torch's sources",
         "_order_of_keys": "torch's sources",
+        "_mode_of_a_module": "torch's sources",
         "_constant_anyway": "torch's sources",
         "_global_int": "torch's sources",
         "_default_int": "torch's sources",

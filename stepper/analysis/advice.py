@@ -9,10 +9,10 @@ from functools import cached_property
 import msgspec
 
 from stepper.analysis.conditions import holds
-from stepper.analysis.handed_on import spelled_inside
+from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
-from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.sources import path_of
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.client.text import plural, python_frame_line, short_name
 from stepper.model.change import Change
@@ -89,15 +89,20 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         return self.entries.history
 
     @cached_property
+    def spell(self) -> Spelling:
+        """How its user would write a source."""
+        return spelling(self.recording, self.newest)
+
+    @cached_property
     def name(self) -> str:
         """The thing, as its user would write it."""
-        return spelled_inside(self.recording, self.newest, self.series.source)
+        return self.spell(self.series.source)
 
     @property
     def left_by(self) -> str:
         """The function in which the graph breaks at the call that has returned it; empty: it is
         something else."""
-        left = _LEFT.match(self.name) and self.history.resume_of
+        left = _LEFT.match(self.series.source) and self.history.resume_of
         return short_name(self.history.resume_of) if left else ""
 
     @property
@@ -214,7 +219,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             return ""
         if len(others) > _NAMED:
             return f", and likewise of {plural(len(others), 'other')}"
-        return f", and likewise of {' and '.join(map(spelled, others))}"
+        return f", and likewise of {' and '.join(map(self.spell, others))}"
 
 
 Rule = Callable[[Changing], Advice | None]

@@ -34,6 +34,7 @@ _NUMBER = frozenset(
     }
 )
 """Kinds where a tensor becomes a number."""
+_UNBIND = re.compile(r"\bunbind\(")
 _OPERATOR = "Data dependent operator"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
@@ -43,6 +44,24 @@ _WITHOUT_META = frozenset(
     {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
 )
 """Operators of that kind that break with its setting, too."""
+_METHOD_CALL = "Unsupported method call"
+_METHOD = re.compile(r"^call_method \S+ (\w+) ")
+_NAMESPACE = "<class 'types.SimpleNamespace'>"
+_OPAQUE = "An opaque object was created in the middle of the program."
+_OPERATIONS = frozenset(
+    {
+        "Cannot trace user-defined __len__",
+        "Missing tp_iternext",
+        "Untraceable C tp_richcompare",
+        "missing sq_contains",
+        "missing tp_iter",
+        "missing_mp_ass_subscript",
+        "missing_mp_subscript",
+        "untraceable user-defined __repr__",
+        "vectorcall_maybe on C method descriptor",
+    }
+)
+"""Kinds where what is done with an object is in C, or missing."""
 _OPERATORS = ("HOP", "torch.cond:", "torch.while_loop:", "strict_mode:")
 """How the names of kinds begin that are about the functions which a higher-order operator is given:
 there the line is torch's, and the program's own is what to change."""
@@ -162,8 +181,8 @@ _LACKING = {
         "compiled function, and pass what follows from it"
     ),
     "StringFormatVariable": (
-        "a text with a tensor in it is none while it is translated: make it outside of the "
-        "compiled function"
+        "a text with a tensor or another object in it is none while it is translated: make it "
+        "outside of the compiled function"
     ),
 }
 """Values of which Dynamo has no more than where they come from, by their trackers: it raises what
@@ -340,6 +359,16 @@ def _undecided(broken: Broken) -> Remedy | None:
     )
 
 
+def _nested(broken: Broken) -> Remedy | None:
+    """A nested tensor is taken apart."""
+    if broken.kind != _OPERATOR or not _UNBIND.search(broken.statement):
+        return None
+    return Remedy(
+        "how long the parts of a nested tensor are is data: take it apart before the compiled "
+        "function, and hand over the parts; or work on it as a whole"
+    )
+
+
 def _as_number(broken: Broken) -> Remedy | None:
     """A symbol that comes from data stands where Python needs a number."""
     if "Could not extract specialized integer from data-dependent" not in broken.explanation:
@@ -380,7 +409,43 @@ def _class_in_c(broken: Broken) -> Remedy | None:
     """An object of a class that is written in C."""
     if broken.kind != "Unsupported function call" or "<class '" not in broken.explanation:
         return None
+    if _NAMESPACE in broken.explanation:
+        return Remedy("take an object of a plain class, a dataclass or a dict in its place")
     return Remedy("make the object before the compiled function, and pass it in")
+
+
+def _attributes_in_c(broken: Broken) -> Remedy | None:
+    """An attribute is set of an object whose class has code in C for that."""
+    said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
+    if said is None or said[1] not in ("__setattr__", "__delattr__"):
+        return None
+    return Remedy(
+        "have it be an object of a plain class, whose attributes Dynamo follows; or set them "
+        "outside of the compiled function"
+    )
+
+
+def _operation_in_c(broken: Broken) -> Remedy | None:
+    """An operator, a loop or a builtin function asks something of an object, and Dynamo has no
+    model of that."""
+    said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
+    special = said is not None and said[1].startswith("__")
+    if not special and broken.kind not in _OPERATIONS:
+        return None
+    return Remedy(
+        "Dynamo has no model of what the line does with the object: do it before the compiled "
+        "function, and hand over what comes of it"
+    )
+
+
+def _generator(broken: Broken) -> Remedy | None:
+    """A generator of random numbers is made: as an input no graph could have it, either."""
+    if broken.kind != _OPAQUE or ".Generator'" not in broken.context:
+        return None
+    return Remedy(
+        "draw without a generator of its own (torch.manual_seed before the call), or outside of "
+        "the compiled function"
+    )
 
 
 def _by_kind(broken: Broken) -> Remedy | None:
@@ -425,11 +490,15 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,
+    "nested tensor": _nested,
     "as a number": _as_number,
     "math": _mathematics,
     "numpy.random": _numpy_random,
     "opaque function": _opaque_function,
     "class in C": _class_in_c,
+    "attributes in C": _attributes_in_c,
+    "operation in C": _operation_in_c,
+    "generator": _generator,
     "kind": _by_kind,
 }
 """In the order in which they are asked."""

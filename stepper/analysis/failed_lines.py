@@ -17,12 +17,12 @@ from stepper.analysis.failures import (
     fixed_sizes,
     operands,
 )
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import tried_lines
 from stepper.analysis.recompiles import failed_checks
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.sites import in_torch, site_at
-from stepper.analysis.sources import spelled
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
 from stepper.client.text import (
@@ -247,7 +247,8 @@ def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:
         if step.kind is not ShapeStepKind.UNBACKED or step.symbol not in asked:
             continue
         if step.why is Why.MARKED_UNBACKED:
-            text = f"     {step.symbol} is {spelled(step.source)}, which is marked by mark_unbacked"
+            name = spelled_inside(recording, item, step.source) if item is not None else ""
+            text = f"     {step.symbol} is {name}, which is marked by mark_unbacked"
             yield Line(text, step.moment, "dim")
         else:
             born = site_at(recording, step.moment)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from stepper.analysis.left_on_stack import left_on_stack
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
 from stepper.model.trace import Frame, State, Translation
@@ -45,8 +46,8 @@ def name_inside(recording: Recording, item: Translation) -> str:
 
 
 def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Frame, State]]:
-    """The first frame, outside of torch, with an element of what is handed on under a name of its
-    own, and its state when it begins."""
+    """The first frame, outside of torch if there is one, with an element of what is handed on under
+    a name of its own, and its state when it begins."""
     attempts = recording.attempts(item.id)
     frames = recording.frames(attempts[-1].id) if attempts else []
     if not frames or not recording.has(frames[0].first_moment):
@@ -54,16 +55,27 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
     begins = recording.state(frames[0].first_moment).top.locals
     if _HANDED.isdisjoint(begins):
         return
+    in_torchs: tuple[Frame, State] | None = None
     for frame in frames[1:_MOST_FRAMES]:
-        outside = not in_torch(recording.code(frame.code).filename)
-        if outside and recording.has(frame.first_moment):
-            state = recording.state(frame.first_moment)
-            for id in state.top.locals.values():
-                value = state.values.get(id)
-                path = path_of(value.source) if value is not None and value.source else None
-                if path is not None and path.root in _HANDED and path.steps:
-                    yield frame, state
-                    return
+        state = recording.state(frame.first_moment) if recording.has(frame.first_moment) else None
+        if state is None or not _has_handed(state):
+            continue
+        if not in_torch(recording.code(frame.code).filename):
+            yield frame, state
+            return
+        in_torchs = in_torchs or (frame, state)
+    if in_torchs is not None:
+        yield in_torchs
+
+
+def _has_handed(state: State) -> bool:
+    """Whether an element of what is handed on has a name of its own in the innermost frame."""
+    for id in state.top.locals.values():
+        value = state.values.get(id)
+        path = path_of(value.source) if value is not None and value.source else None
+        if path is not None and path.root in _HANDED and path.steps:
+            return True
+    return False
 
 
 def inlined_as(recording: Recording, item: Translation, name: str) -> list[str]:
@@ -101,6 +113,9 @@ def spelling(recording: Recording, item: Translation) -> Spelling:
         for name, source in names_inside(recording, item).items()
         for written in (source, unscoped(source))
     }
+    if item.resume_of:
+        for name, written in left_on_stack(recording, item).items():
+            names |= {name: written, f"L['{name}']": written}
 
     def spell(source: str) -> str:
         for inside, name in names.items():

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.model.datum import Words, text_of
+from stepper.model.lookup import Aspect
 
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
@@ -141,10 +142,19 @@ def _attributes(it: Changing) -> str:
 
 
 def _stride(it: Changing) -> str:
-    return (
-        f"Where the elements lie in memory is a constant of the graph: hand over {it.name} always "
-        f"in one memory format, e.g. {it.name}.contiguous()."
-    )
+    fact = "Where the elements lie in memory is a constant of the graph: hand over"
+    if _is_one(it):
+        return (
+            f"{fact} {it.name}.clone(memory_format=torch.contiguous_format). contiguous() would "
+            f"leave it as it is: size {it.dim} is 1, so its stride does not matter there."
+        )
+    return f"{fact} {it.name} always in one memory format, e.g. {it.name}.contiguous()."
+
+
+def _is_one(it: Changing) -> bool:
+    """Whether the size is 1 of which the stride changes."""
+    key = (it.series.source, Aspect("size", it.dim))
+    return any(wants.get(key) == 1 for _, wants in it.entries.wanted)
 
 
 def _another(it: Changing) -> bool:
@@ -249,6 +259,7 @@ _STATES = {
     "torch_function": _OVERRIDES,
     "torch_function_all_disabled": _OVERRIDES,
 }
+_OF_A_THREAD = frozenset({"grad_mode", "inference_mode", "autocast(cpu)", "autocast(cuda)"})
 _STATES |= {f"global state ({name})": words for name, words in _STATES.items()}
 """By what differs, also as it is told where torch has said that and no value is known."""
 
@@ -260,9 +271,13 @@ def _state(it: Changing) -> str:
     ):
         return ""  # what is in inference mode has no gradients
     same = _STATES.get(it.what, "global state of torch")
+    walks = (*it.entries.made, *(each.translation for each in it.history.recompilations))
+    threads = {item.thread for item in walks}
+    each = " Each thread has its own, so set it in each." if len(threads) > 1 else ""
     return (
-        f"Call it under one state: always the same {same}. Where both are needed, as in training "
-        "and evaluation, the two entries are the price."
+        f"Call it under one state: always the same {same}."
+        f"{each if it.what in _OF_A_THREAD else ''} Where both are needed, as in training and "
+        "evaluation, the two entries are the price."
     )
 
 
@@ -348,6 +363,20 @@ _ROWS: dict[str, _Row] = {
 _KNOWN = frozenset(row.what for row in _ROWS.values())
 
 
+_HANDED_OVER = frozenset(
+    {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}
+)
+"""What can be made the same where a value is handed over."""
+
+
+def _left_by_a_break(it: Changing) -> str:
+    return (
+        f"{it.name} is what {it.left_by} goes on with after its graph break, with another "
+        f"{it.what} in one call than in another: remove that break (why-break {it.left_by} says "
+        "how), or have it always alike."
+    )
+
+
 def _rule(row: _Row) -> Rule:
     def rule(it: Changing) -> Advice | None:
         if it.what and it.what in _KNOWN:
@@ -355,6 +384,8 @@ def _rule(row: _Row) -> Rule:
         else:
             asked = it.series.kind in row.kinds
         said = row.text(it) if asked else ""
+        if said and it.left_by and row.what in _HANDED_OVER:
+            said = _left_by_a_break(it)
         return it.advise(said) if said else None
 
     return rule

@@ -67,7 +67,7 @@ _KINDS = (
     (_EMPTY, "LENGTH_CHECK", "length"),
     (_STATE, "GLOBAL_STATE", "global state"),
     (_BACKEND, "BACKEND", "backend"),
-    (_SIZE, "SYMBOLIC_SHAPE_GUARD", "size"),
+    (_SIZE, "SYMBOLIC_SHAPE_GUARD", ""),
     (_NONE, "NONE_MATCH", "value"),
     (_SAME, "OBJECT_ALIASING", "identity"),
     (_EQUAL, "EQUALS_MATCH", "value"),

@@ -16,6 +16,7 @@ from stepper.analysis.recompiles import (
     Failure,
     Recompilation,
     Tried,
+    failed_checks,
     lookups_recorded,
     recompilations,
 )
@@ -24,7 +25,7 @@ from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import compiled_name, is_meant
+from stepper.client.frame_names import compiled_name, event_text, is_meant
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -39,7 +40,7 @@ from stepper.client.text import (
 from stepper.model.datum import UNKNOWN, Datum, Many, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.program import PythonFrame
-from stepper.model.trace import EventKind, Outcome, Translation
+from stepper.model.trace import EventKind, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 _TEXT = 120
@@ -83,7 +84,46 @@ def _instead(recording: Recording, function: str, after: int) -> str:
         return "; none was compiled"
     if not lookups_recorded(recording):
         return ""
+    if any(_uncompiled(recording, function, after)):
+        return ""
     return ": each call found an entry, or was the first"
+
+
+def _uncompiled(recording: Recording, function: str, after: int) -> list[Translation]:
+    """Calls of compiled functions that found no entry and ran as they are, without a try to compile
+    them, as far as lookups were recorded."""
+    return [
+        item
+        for item in recording.translations()
+        if item.phase is Phase.LOOKUP
+        and item.outcome is Outcome.SKIPPED
+        and item.id > after
+        and not item.by_hand
+        and is_meant(recording, item, function)
+    ]
+
+
+def _uncompiled_lines(
+    recording: Recording, function: str, after: int, told: set[str]
+) -> Iterator[Line]:
+    """Each function of which calls ran as it is, why, and of the first of them what each entry
+    asked for. `told`: functions whose calls after a limit are counted already."""
+    skips = {event.moment: event for event in recording.events(kinds=(EventKind.SKIP,))}
+    found: dict[tuple[str, str, str], list[Translation]] = {}
+    for item in _uncompiled(recording, function, after):
+        if item.name not in told:
+            skip = None if item.last_moment is None else skips.get(item.last_moment)
+            why = compiled_name(recording, item) if skip is None else event_text(recording, skip)
+            found.setdefault((item.name, item.filename, why), []).append(item)
+    for (_, _, why), calls in found.items():
+        first = calls[0]
+        yield Line("")
+        yield Line(f"{plural(len(calls), 'call')} ran uncompiled: {why}", role="title")
+        if stack := callers_of(first):
+            where = python_frame_line(stack[-1], recording.facts.cwd)
+            yield Line(f"  called by {where}", first.first_moment)
+        for tried in failed_checks(recording, first):
+            yield from tried_lines(recording, tried, set())
 
 
 def recompile_lines(
@@ -108,6 +148,7 @@ def recompile_lines(
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
         yield Line(f"{which} was compiled again{_instead(recording, function, after)}")
+        yield from _uncompiled_lines(recording, function, after, set())
         if not function:
             yield from capture_lines(recording, after)
         return
@@ -130,6 +171,8 @@ def recompile_lines(
     for history in by_function:
         yield Line("")
         yield from _function(recording, history, trying, every)
+    limited = {history.name for history in by_function if history.calls_after_limit}
+    yield from _uncompiled_lines(recording, function, after, limited)
     if not function:
         yield from capture_lines(recording, after)
 

@@ -17,7 +17,7 @@ from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler, n
 from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import cause_of, same, size_among, sizes
-from stepper.analysis.sources import path_of, spelled, unscoped
+from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, python_frame_line
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
@@ -66,7 +66,7 @@ def _parameter(it: Changing) -> Advice | None:
         "The sizes of a module's parameters and buffers, and of any Parameter, are numbers, "
         f"whether they are marked or not. {' and '.join(map(str, settings))}: with that they are "
         "symbols, as those of other tensors.",
-        f"{spelled(source)} is one{with_it}",
+        f"{it.spell(source)} is one{with_it}",
         settings,
     )
 
@@ -143,9 +143,9 @@ def _zero_one(it: Changing) -> Advice | None:
     fact = f"it is a number in {', '.join(entries)}" if entries else ""
     if it.left_by:
         return it.advise(
-            f"{_never_a_symbol(it.history)} {it.name} is what the call at the graph break in "
-            f"{it.left_by} has returned, so nobody can mark it before. Remove that break: "
-            f"why-break {it.left_by} says how.",
+            f"{_never_a_symbol(it.history)} {it.name} is what {it.left_by} goes on with after its "
+            f"graph break, so nobody can mark it before. Remove that break: why-break {it.left_by} "
+            "says how.",
             fact or "the function goes on after a graph break",
         )
     more = it.and_others
@@ -171,7 +171,7 @@ def _expanded(it: Changing) -> str:
             if unscoped(failure.source) in sources and any(
                 0 in (found.expected, found.actual) for found in strides
             ):
-                return spelled(failure.source)
+                return it.spell(failure.source)
     return ""
 
 

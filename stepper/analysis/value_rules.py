@@ -136,8 +136,8 @@ def _left_by_a_break(it: Changing) -> Advice | None:
     if not _a_number(it) or not it.left_by:
         return None
     return it.advise(
-        f"{it.name} is what the call at the graph break in {it.left_by} has returned, as a number "
-        f"of Python. Remove that break: why-break {it.left_by} says how.",
+        f"{it.name} is what {it.left_by} goes on with after its graph break, as a number of "
+        f"Python. Remove that break: why-break {it.left_by} says how.",
         "the function goes on after a graph break",
     )
 
@@ -219,7 +219,8 @@ def _int_of_a_module(it: Changing) -> Advice | None:
         f"An int that is an attribute of an nn.Module is a constant of the graph. Keep {it.name} "
         "in a tensor (register_buffer), or count outside of the compiled function."
     )
-    if not it.history.capabilities.dynamo_config:
+    # With dynamic=False it would be a constant with the setting, too.
+    if not it.history.capabilities.dynamo_config or it.newest.dynamic is False:
         return it.advise(text)
     return it.advise(
         f"{text} {_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
@@ -263,6 +264,17 @@ def _belongs_to_a_module(it: Changing) -> bool:
     return False
 
 
+def _mode_of_a_module(it: Changing) -> Advice | None:
+    """Whether a module is in training."""
+    if not it.name.endswith(".training") or not it.all_are(bool):
+        return None
+    return it.advise(
+        "Whether a module is in training is a constant of the graph: the entries for train() and "
+        "eval() are the price where both are needed. Where one would do, call it once, before the "
+        "first call."
+    )
+
+
 def _each_by_itself(it: Changing) -> Advice | None:
     """Any other value. Of a number that was tried once more in vain nothing is known."""
     if _a_number(it) and not it.entries.wanted:
@@ -295,6 +307,7 @@ VALUE_RULES: dict[str, Rule] = {
         "int of a module": _int_of_a_module,
         "global int": _global_int,
         "default int": _default_int,
+        "mode of a module": _mode_of_a_module,
         "value": _each_by_itself,
     }.items()
 }

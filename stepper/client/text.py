@@ -215,6 +215,21 @@ def columns_of(code: Code, instruction: Instruction) -> tuple[int, int]:
     return _character(text, first), _character(text, last) if here else len(text)
 
 
+def expression_text(code: Code, instruction: Instruction) -> str:
+    """The expression that an instruction stands for, over all of its lines; empty: not known."""
+    first, last = columns_of(code, instruction)
+    if instruction.line is None or first == last == 0:
+        return ""
+    begins = instruction.line - code.source_first_line
+    ends = (instruction.end_line or instruction.line) - code.source_first_line
+    lines = [*code.source[begins : ends + 1]]
+    if ends > begins and len(lines) == ends - begins + 1:
+        last = _character(lines[-1], instruction.end_col or 0)
+    lines[-1] = lines[-1][:last]
+    lines[0] = lines[0][first:]
+    return " ".join(line.strip() for line in lines)
+
+
 def _character(line: str, byte: int) -> int:
     """Position in characters of a column that CPython counts in UTF-8 bytes."""
     return byte if line.isascii() else len(line.encode()[:byte].decode(errors="ignore"))

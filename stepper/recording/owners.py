@@ -17,8 +17,12 @@ if TYPE_CHECKING:
     from stepper.recording.reader import Recording
 
 _SELF = "self"
+<<<<<<< HEAD
 _ARGUMENT = "L['self']"
 """The local of a lookup that is the call's `self`."""
+=======
+_IN_DYNAMO = "/torch/_dynamo/"
+>>>>>>> 1a27b68 (Name what is left by a break, and mend advice that would not help)
 _NEAR = 50
 """Walks behind a lookup among which the next of its thread is looked for."""
 
@@ -96,7 +100,17 @@ class Owners:
         if not recording.has(walk.first_moment):
             return None
         frame = recording.frame(recording.moment(walk.first_moment).frame)
-        return None if frame.depth else self.of(frame.id)
+        if frame.depth:
+            return None
+        return self.of(frame.id) or (self._handed_to(walk) if _IN_DYNAMO in walk.filename else None)
+
+    def _handed_to(self, walk: Translation) -> Owner | None:
+        """That of what a function of Dynamo's own is made to call: of `torch.compile(nn.Linear(…))`
+        it compiles one that hands on to the module."""
+        attempts = self._recording.attempts(walk.id)
+        frames = self._recording.frames(attempts[-1].id) if attempts else []
+        inlined = next((frame for frame in frames if frame.depth == 1), None)
+        return None if inlined is None else self.of(inlined.id)
 
     def _of_call(self, lookup: Translation) -> Owner | None:
         """That of the argument of the call that is looked up."""

@@ -275,8 +275,8 @@ def one_list_and_then_two(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="___stack0 changes: 2.0, 4.0",
-    advice="what the call at the graph break in scaled_by_itself has returned",
+    cause="x.sum().item() changes: 2.0, 4.0",
+    advice="x.sum().item() is what scaled_by_itself goes on with after its graph break",
     counts=(3, 1),
     never=("keep it in a tensor",),
 )  # fmt: skip

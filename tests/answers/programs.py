@@ -1,6 +1,7 @@
 """All programs of the bench: to import this takes them up."""
 
 from tests.answers import (  # noqa: F401
+    asked_again,
     breaks,
     breaks_in_python,
     breaks_on_data,

@@ -453,7 +453,7 @@ def other_rank(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.training changes: True, False",
-    advice="Each value of self.training is compiled by itself",
+    advice="Whether a module is in training is a constant of the graph",
     counts=(2, 2),
     never=("min", "tensor"),
 )  # fmt: skip

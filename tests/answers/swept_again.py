@@ -17,7 +17,7 @@ ones = torch.ones
 @case(
     "", "why-break",
     cause=("Observed exception", "object of type 'str' has no len()"),
-    advice="a text with a tensor in it is none while it is translated",
+    advice="a text with a tensor or another object in it is none while it is translated",
     counts=(0, 1),
     never=("handle what raises",),
 )  # fmt: skip

@@ -43,6 +43,10 @@ AGAINST = {
     "numpy.random": "norm_of_numpy",
     "opaque function": "package_in_c",
     "class in C": "class_in_a_function",
+    "attributes in C": "namespace_made_inside",
+    "operation in C": "date",
+    "generator": "drawn_by_numpy",
+    "nested tensor": "item_of_a_tensor",
     "kind": "branch_on_an_item",
 }
 """For each rule a program that looks like one for it, and is not."""

@@ -42,6 +42,7 @@ AGAINST = {
     "global int": "int_in_a_dict",
     "default int": "int_argument",
     "value": "counted_without_dynamic",
+    "mode of a module": "counter_of_a_module",
     "dtype": "arrays_of_other_dtypes",
     "dtype of an array": "other_dtype",
     "rank": "batches_of_other_sizes",

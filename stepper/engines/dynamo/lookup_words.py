@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
 from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
@@ -37,16 +39,16 @@ def checked(
         guard: the same guard as it is recorded.
     """
     row = check.row
-    found = differences(row, answer, guard.expected) if verdict is Verdict.FAIL else ()
+    found = differences(check, answer, guard.expected) if verdict is Verdict.FAIL else ()
     actual = _actual(row, answer)
     return Check(place, verdict, 0, answer.nanoseconds, actual, found, answer.why)
 
 
-def differences(row: GuardRow, answer: Answer, expected: Datum) -> tuple[Difference, ...]:
+def differences(check: LiveCheck, answer: Answer, expected: Datum) -> tuple[Difference, ...]:
     """In what the value is not as the guard wants it; empty when that is not known."""
     if not answer.reached:
         return ()
-    value = answer.value
+    row, value = check.row, answer.value
     if row.kind == "TENSOR_MATCH":
         return _tensor_differences(row, expected, value) if isinstance(expected, Tensor) else ()
     if row.kind == "TYPE_MATCH":
@@ -57,8 +59,8 @@ def differences(row: GuardRow, answer: Answer, expected: Datum) -> tuple[Differe
         return (Difference("object", expected, _identity(value, expected)),)
     if row.kind in _LENGTH and (size := length_of(value)) is not None:
         return (Difference("length", expected, size),)
-    if row.kind == "DICT_MANAGER" and length_of(value) is not None:
-        return (Difference("dictionary", expected, _dictionary(value)),)
+    if row.kind == "DICT_MANAGER":
+        return tuple(_dict_differences(check, expected, value))
     if row.kind in _CONSTANT:
         return (Difference("value", expected, datum(value, words)),)
     return ()
@@ -115,6 +117,15 @@ def _actual(row: GuardRow, answer: Answer) -> Datum:
     if row.kind == "DICT_MANAGER" and length_of(value) is not None:
         return _dictionary(value)
     return datum(value, words) if row.kind in _CONSTANT else Words(words(value))
+
+
+def _dict_differences(check: LiveCheck, expected: Datum, value: object) -> Iterator[Difference]:
+    """A dict's manager asks for its type and how many keys it has, and says no more than no."""
+    kind, size = check.expected_type
+    if type(value) is not kind:
+        yield Difference("type", Words(words(kind)), Words(words(type(value))))
+    if length_of(value) not in (None, size):
+        yield Difference("dictionary", expected, _dictionary(value))
 
 
 def _dictionary(value: object) -> Words:

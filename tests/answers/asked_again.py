@@ -1,0 +1,242 @@
+"""Programs of which an answer was wrong: a thing called by a name that nobody wrote, advice that
+would not help, a call that ran uncompiled told as one that found an entry."""
+
+from __future__ import annotations
+
+import collections
+import decimal
+import threading
+import types
+from typing import Any
+
+import torch
+from torch import nn
+
+from tests.answers.cases import Run, case
+
+ones = torch.ones
+
+
+def halves_with_a_break(parts: Any, at: int) -> Any:
+    torch._dynamo.graph_break()
+    return parts[at]
+
+
+@case(
+    "", "why-recompile",
+    cause=("rank of halves_with_a_break(parts, at) changes: 1, 2", "TENSOR_MATCH L['___stack1']"),
+    advice="halves_with_a_break(parts, at) is what weighted_by_a_part goes on with after its graph",
+    counts=(4, 1),
+    never=("of ___stack", "reshape"),
+)  # fmt: skip
+def rank_left_by_a_break(run: Run) -> None:
+    @run.compile
+    def weighted_by_a_part(x: Any, parts: Any, at: int) -> Any:
+        return x.sin() + (parts[0] if run.remedied else halves_with_a_break(parts, at)) * 2  # cause
+
+    for at in (0, 0) if run.remedied else (0, 1):
+        weighted_by_a_part(ones(2), [ones(2), ones(2, 1)], at)
+
+
+@case(
+    "pytorch#181817", "why-recompile",
+    cause=(
+        "1 call ran uncompiled: counted: torch.compiler's stance is 'eager_on_recompile'",
+        "count: expected 1, actual 2",
+    ),
+    counts=(1, 2),
+    never=("each call found an entry",),
+)  # fmt: skip
+def stance_that_compiles_nothing(run: Run) -> None:
+    @run.compile
+    def counted(x: Any, count: int) -> Any:
+        return x + count  # cause
+
+    counted(ones(3), 1)
+    with torch.compiler.set_stance("default" if run.remedied else "eager_on_recompile"):
+        counted(ones(3), 2)
+
+
+@case(
+    "", "why-recompile",
+    cause="type of parts changes: dict, OrderedDict",
+    advice="Pass parts always as the same type",
+    counts=(2, 1),
+    never=("same keys", "dictionary of"),
+)  # fmt: skip
+def another_kind_of_dict(run: Run) -> None:
+    @run.compile
+    def added_up(x: Any, parts: Any) -> Any:
+        for part in parts.values():  # cause
+            x = x + part
+        return x
+
+    parts = {"a": ones(2), "b": ones(2)}
+    added_up(ones(2), parts)
+    added_up(ones(2), parts if run.remedied else collections.OrderedDict(parts))
+
+
+@case(
+    "pytorch#131265", "why-recompile",
+    cause="stride[0] of tokens changes: 5, 9",
+    advice="hand over tokens.clone(memory_format=torch.contiguous_format)",
+    counts=(2, 1),
+)  # fmt: skip
+def one_row_of_a_longer_one(run: Run) -> None:
+    """Of one row `contiguous()` makes no other: where the next one would lie does not matter."""
+
+    @run.compile
+    def embedded(tokens: Any) -> Any:
+        return tokens.float() * 2  # cause
+
+    embedded(ones(1, 5))
+    tokens = ones(1, 9)[:, :5]
+    assert tokens.contiguous().stride() == (9, 1)
+    embedded(tokens.clone(memory_format=torch.contiguous_format) if run.remedied else tokens)
+
+
+@case(
+    "pytorch#114511", "why-recompile",
+    cause="self.rank grows: 2, 3, 4",
+    advice="Keep self.rank in a tensor (register_buffer)",
+    counts=(3, 1),
+    never=("allow_unspec_int_on_nn_module",),
+)  # fmt: skip
+def numbers_where_nothing_is_dynamic(run: Run) -> None:
+    class Ranked(nn.Module):
+        def __init__(self, rank: int) -> None:
+            super().__init__()
+            self.rank: Any = torch.tensor(rank) if run.remedied else rank
+
+        def forward(self, x: Any) -> Any:
+            return x * self.rank  # cause
+
+    for rank in (2, 3, 4):
+        run.compile(Ranked(rank), dynamic=False)(ones(2))
+
+
+@case(
+    "pytorch#111569", "why-recompile",
+    cause="grad_mode changes: False, True",
+    advice="always the same grad mode (torch.no_grad, torch.enable_grad). Each thread has its own",
+    counts=(2, 1),
+)  # fmt: skip
+def grad_mode_of_another_thread(run: Run) -> None:
+    @run.compile
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    def work(enabled: bool) -> None:
+        with torch.set_grad_enabled(enabled):
+            doubled(ones(2))
+
+    work(False)
+    thread = threading.Thread(target=work, args=(not run.remedied,))
+    thread.start()
+    thread.join()
+
+
+@case(
+    "pytorch#160355", "why-recompile",
+    cause=("fails: 2 <= nested._min_seqlen_tensor.size()[0]",),
+    counts=(2, 1),
+    never=("size differs", "size changes"),
+)  # fmt: skip
+def jagged_batch_with_one_of_one(run: Run) -> None:
+    @run.compile
+    def halved(nested: Any) -> Any:
+        return nested * 0.5
+
+    for lengths in ((2, 3), (4, 2 if run.remedied else 1)):
+        parts = [ones(length, 5) for length in lengths]
+        halved(torch.nested.nested_tensor(parts, layout=torch.jagged))
+
+
+@case(
+    "pytorch#132618", "why-break",
+    cause="Data dependent operator",
+    advice="how long the parts of a nested tensor are is data: take it apart before the compiled",
+    counts=(2, 1),
+    never=("capture_scalar_outputs = True, and",),
+)  # fmt: skip
+def nested_tensor_taken_apart(run: Run) -> None:
+    @run.compile
+    def added_up(x: Any, nested: Any, given: Any) -> Any:
+        x = x + 1
+        parts = given if run.remedied else nested.unbind()  # cause
+        for part in parts:
+            x = x + part.sum()
+        return x
+
+    parts = [ones(2, 3), ones(4, 3)]
+    added_up(ones(2) * 3, torch.nested.nested_tensor(parts, layout=torch.jagged), parts)
+
+
+@case(
+    "pytorch#100977", "why-recompile",
+    cause=("Bilinear, inner of wrap_inline", "size[0] of input1 changes: 2, 3"),
+    advice="mark_dynamic(input1, 0)",
+    counts=(2, 1),
+    function="Bilinear",
+    never=("args[",),
+)  # fmt: skip
+def layer_of_torch_by_itself(run: Run) -> None:
+    layer = run.compile(nn.Bilinear(3, 3, 3), dynamic=True if run.remedied else None)
+    for count in (2, 3):
+        layer(ones(count, 3), ones(count, 3))
+
+
+@case(
+    "", "why-break",
+    cause=("Unsupported function call", "types.SimpleNamespace"),
+    advice="take an object of a plain class, a dataclass or a dict in its place",
+    counts=(2, 1),
+)  # fmt: skip
+def namespace_made_inside(run: Run) -> None:
+    class Options:
+        def __init__(self, scale: int) -> None:
+            self.scale = scale
+
+    @run.compile
+    def scaled(x: Any) -> Any:
+        x = x + 1
+        options = Options(2) if run.remedied else types.SimpleNamespace(scale=2)  # cause
+        return x * options.scale
+
+    scaled(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause=("Unsupported method call", "`__setattr__` of class `SimpleNamespace`"),
+    advice="have it be an object of a plain class, whose attributes Dynamo follows",
+    counts=(2, 1),
+    never=("call the method outside",),
+)  # fmt: skip
+def attribute_of_a_namespace(run: Run) -> None:
+    class Options:
+        scale = 2
+
+    @run.compile
+    def scaled_once_more(x: Any, options: Any) -> Any:
+        x = x + 1
+        options.scale = 3  # cause
+        return x * options.scale
+
+    scaled_once_more(ones(2), Options() if run.remedied else types.SimpleNamespace(scale=2))
+
+
+@case(
+    "", "why-break",
+    cause="vectorcall_maybe on C method descriptor",
+    advice="Dynamo has no model of what the line does with the object: do it before",
+    counts=(0, 1),
+)  # fmt: skip
+def decimal_in_the_middle(run: Run) -> None:
+    @run.compile
+    def priced(x: Any, price: Any) -> Any:
+        x = x + 1
+        total = price if run.remedied else price + 1  # cause
+        return x * float(total)
+
+    priced(ones(2), 3.0 if run.remedied else decimal.Decimal(2))
