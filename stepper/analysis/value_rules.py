@@ -269,9 +269,9 @@ def _mode_of_a_module(it: Changing) -> Advice | None:
     if not it.name.endswith(".training") or not it.all_are(bool):
         return None
     return it.advise(
-        "Whether a module is in training is a constant of the graph: the entries for train() and "
-        "eval() are the price where both are needed. Where one would do, call it once, before the "
-        "first call."
+        "Whether a module is in training is a constant of the graph: where both training and "
+        "evaluation are needed, two entries are the price. Where one would do, set it once, before "
+        "the first call."
     )
 
 
