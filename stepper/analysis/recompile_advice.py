@@ -77,14 +77,26 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
     several = sum(each is not None and len(changes_of(each)) > 1 for each in nearest)
     changes = list(dict.fromkeys(each.changes[-1] for each in found if each.changes))
     if several and len(changes) > 1:
+        ways = [*map(str, changes), *_left_over(entries, found)]
         yield Advice(
-            f"Change all of it: {'; '.join(map(str, changes))}. One alone leaves calls that differ "
-            "in something else.",
+            f"Change all of it: {'; '.join(ways)}. One alone leaves calls that differ in something "
+            "else.",
             f"{several} of {plural(len(recompilations), 'recompilation')} differ from the "
             "nearest entry in more than one thing",
             changes=tuple(changes),
             together=True,
         )
+
+
+def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:
+    """What changes besides, and only the program itself can keep as it is."""
+    changed = {(each.source, each.aspect) for each in found if each.changes}
+    left = [each for each in entries.history.series if (each.source, each.aspect) not in changed]
+    if left:
+        spell = Changing(entries, left[0]).spell
+        parts = [(str(each.aspect), spell(each.source)) for each in left[:TOLD]]
+        names = [" of ".join(filter(None, both)) for both in parts if any(both)]
+        yield " ".join(["and what else changes", *([f"({', '.join(names)})"] if names else [])])
 
 
 def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:

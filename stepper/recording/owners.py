@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from stepper.recording.reader import Recording
 
 _SELF = "self"
-<<<<<<< HEAD
 _ARGUMENT = "L['self']"
 """The local of a lookup that is the call's `self`."""
-=======
 _IN_DYNAMO = "/torch/_dynamo/"
->>>>>>> 1a27b68 (Name what is left by a break, and mend advice that would not help)
 _NEAR = 50
 """Walks behind a lookup among which the next of its thread is looked for."""
 
