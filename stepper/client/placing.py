@@ -72,6 +72,8 @@ def placed_text(breakpoint: Breakpoint, recording: Recording | None, *, live: bo
     match breakpoint.kind:
         case BreakpointKind.LINE:
             _check_line(breakpoint, codes, live)
+            if live and not _is_there(name, codes):
+                return f"waits for a module that is not loaded: there is no {name} here"
         case BreakpointKind.OPCODE:
             known = {*dis.opmap, *(row.opname for code in codes for row in code.instructions)}
             if name not in known:
@@ -161,6 +163,11 @@ def _check_line(breakpoint: Breakpoint, codes: Iterable[Code], live: bool) -> No
         raise BreakpointError(f"there is no file {pattern}{near} Else give its whole path.")
     if os.path.isabs(pattern):
         raise BreakpointError(f"there is no file {pattern}")
+
+
+def _is_there(pattern: str, codes: Iterable[Code]) -> bool:
+    """Whether there is such a file in this folder, or anything of it has been compiled."""
+    return os.path.exists(pattern) or any(path_matches(pattern, code.filename) for code in codes)
 
 
 def _recorded_lines(codes: Iterable[Code]) -> Iterator[int]:

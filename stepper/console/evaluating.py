@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepper.client.text import value_line
 from stepper.console.commands import CommandError, command
-from stepper.console.looking import value
+from stepper.console.looking import recorded, value
 from stepper.console.paths import resolve
 from stepper.recording.errors import RecordingError
 
@@ -28,6 +28,9 @@ def pp(shell: Shell, argument: str) -> None:
         return
     pretty = f"print(__import__('pprint').pformat(({argument}), width={_WIDTH}))"
     response = _evaluated(shell, pretty)
+    if not response.ok and recorded(shell, argument) is not None:
+        value(shell, argument)
+        return
     if not response.ok:
         raise CommandError(response.text)
     shell.screen.lines(response.printed.splitlines())
@@ -35,12 +38,14 @@ def pp(shell: Shell, argument: str) -> None:
 
 @command("whatis", usage="EXPRESSION", group="Look")
 def whatis(shell: Shell, argument: str) -> None:
-    """The type of EXPRESSION; of a recorded value, what the compiler takes it for."""
+    """The type of EXPRESSION; of a local or a recorded value, what the compiler takes it for."""
     if not argument:
         raise CommandError("what is what? whatis EXPRESSION")
     if shell.cursor.at_stop:
-        shell.answer(_evaluated(shell, f"type({argument})"))
-        return
+        response = _evaluated(shell, f"type({argument})")
+        if response.ok or recorded(shell, argument) is None:
+            shell.answer(response)
+            return
     _, described = resolve(shell.state, shell.frame, argument)
     shell.screen.say(f"{described.type or 'not known'}  ({described.cls}, as recorded)")
 

@@ -35,7 +35,7 @@ from stepper.console.picture import WIDTH, check_lines, local_changes, stack_cha
 from stepper.model.module_path import layer_of
 from stepper.model.ranges import Ranges
 from stepper.model.trace import FrameState, Phase, State
-from stepper.model.value import ValueId
+from stepper.model.value import Value, ValueId
 
 if TYPE_CHECKING:
     from stepper.console.shell import Shell
@@ -243,12 +243,22 @@ def _guards_of(shell: Shell, ranges: Ranges) -> str:
     return "; ".join(found[:_GUARDS]) + more
 
 
+def recorded(shell: Shell, path: str) -> Value | None:
+    """What the compiler takes a value for that a person names as the program does; None: there is
+    none of that name."""
+    try:
+        return resolve(shell.state, shell.frame, path)[1]
+    except CommandError:
+        return None
+
+
 @command("print", "p", "!", usage="EXPRESSION", group="Look")
 def print_(shell: Shell, argument: str) -> None:
     """Evaluate EXPRESSION in the program, at its live stop, in the selected frame.
 
-    The names are `stack`, `locals`, `inst`, `graph`, `guards` and `tx`. Where nothing can be
-    evaluated (in the past, in a recording), a value path is shown as recorded, as by `v`.
+    The names are `stack`, `locals`, `inst`, `graph`, `guards` and `tx`. A local's name, or a path
+    that begins with it, is shown as `v` does; so it is where nothing can be evaluated (in the past,
+    in a recording).
 
     A statement is run there, too (`flags.clear(); n = 2`). The recording notes each one as an
     `intervention`, and with it a call that returns nothing (`model.zero_grad()`) or that works in
@@ -260,7 +270,12 @@ def print_(shell: Shell, argument: str) -> None:
     if shell.cursor.at_stop:
         innermost = shell.frame is shell.state.top
         frame = None if innermost else shell.frame.frame
-        shell.answer(shell.session.evaluate(argument, frame).result())
+        response = shell.session.evaluate(argument, frame).result()
+        known = None if response.ok else recorded(shell, argument)
+        if known is None:
+            shell.answer(response)
+        else:
+            shell.screen.say(value_line(known))
         return
     try:
         _, described = resolve(shell.state, shell.frame, argument)

@@ -55,7 +55,7 @@ def test_at_a_live_stop(tmp_path: Path) -> None:
         "b added.py:8", "commands", "silent", "p len(graph.nodes)", "end",
         "display y", "c", "b", "whatis stack", "pp {'a': [1] * 40}", "!n = 41", "p n + 1",
         "m = n; print(m)", "interact", "for each in range(2):", "    print(each)", "", "exit",
-        "cl 1", "retval", "r", "a", "c",
+        "p y", "whatis y", "cl 1", "retval", "r", "a", "c",
     )  # fmt: skip
     text = console(tmp_path, *walk, "-o", "run.stepper", "added.py")
     answers = re.split(r"^(?:\((?:stepper|commands)\)|>>>|\.\.\.) .*\n", text, flags=re.M)[1:]
@@ -68,6 +68,8 @@ def test_at_a_live_stop(tmp_path: Path) -> None:
     assert answers[10].count("\n") > 2
     assert answers[12] == "42\n"
     assert answers[13] == "| 41\n"
+    assert re.search(r"^f32\[3\]  TensorVariable", answers[19], re.M), "a local by its name"
+    assert answers[20].startswith("Tensor  (TensorVariable")
     assert "this frame has returned nothing" in text
     assert "  times = 2  ConstantVariable" in text
 
