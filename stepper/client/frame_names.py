@@ -8,7 +8,7 @@ import re
 from stepper.client.names import brief_function
 from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
 from stepper.model.method_names import Owner, method_name, resumed_name, walk_label
-from stepper.model.trace import Event, EventKind, Translation
+from stepper.model.trace import Event, EventKind, Phase, Translation
 from stepper.recording.reader import Recording
 
 _LOCALS = ".<locals>"
@@ -18,9 +18,13 @@ _LOCAL_NAME = re.compile(r"[\w.]+(?:\.<locals>(?:\.(?:\w+|<\w+>))+)+")
 
 def frame_name(recording: Recording, frame: int) -> str:
     """A frame's: `decoder.block[7] T5Block.forward`; the qualified name alone where its `self` is
-    no module."""
-    label = recording.code(recording.frame(frame).code).label
-    return _named(label, recording.owners.of(frame))
+    no module. The outermost one of a lookup or an execution is named as the walk is."""
+    found = recording.frame(frame)
+    if not found.depth:
+        walk = recording.translation(recording.attempt(found.attempt).translation)
+        if walk.phase is not Phase.TRANSLATE:
+            return compiled_name(recording, walk)
+    return _named(recording.code(found.code).label, recording.owners.of(frame))
 
 
 def compiled_name(recording: Recording, item: Translation) -> str:

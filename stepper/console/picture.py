@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stepper.client.cursor import Cursor
-from stepper.client.frame_names import compiled_name, frame_name
+from stepper.client.frame_names import frame_name
 from stepper.client.text import (
     attempt_name,
     clip,
@@ -50,8 +50,7 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
         instruction.line if instruction.line is not None else recording.place(state.moment.id).line
     )
     depth = f"  depth {frame.depth}" if frame.depth else ""
-    outermost = translation.phase is not Phase.TRANSLATE and not frame.depth
-    name = compiled_name(recording, translation) if outermost else frame_name(recording, frame.id)
+    name = frame_name(recording, frame.id)
     lines = [
         f"moment {state.moment.id}/{recording.newest}  {attempt_name(attempt, translation)}{depth}"
         f"  {name}  {location(code, line, recording.facts.cwd)}"

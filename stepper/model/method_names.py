@@ -67,10 +67,12 @@ def walk_label(name: str, resume_of: str, owner: Owner | None) -> str:
         owner: whose method it is.
     """
     line = _RESUMED.search(name)
-    if not resume_of or (line is not None and _LOCALS not in resume_of):
-        return resumed_name(method_name(name, owner) if _LOCALS in name else name)
-    resumed = ", resumed" if line is None else f", resumed at {line[2]}"
-    return method_name(resume_of, owner) + resumed
+    resumed = "" if line is None else f", resumed at {line[2]}"
+    if resume_of and (line is None or _LOCALS in resume_of):
+        name, resumed = resume_of, resumed or ", resumed"
+    elif line is not None:
+        name = _RESUMED.sub(r"\1", name)
+    return (method_name(name, owner) if _LOCALS in name else name) + resumed
 
 
 def walk_names(name: str, resume_of: str, owner: Owner | None) -> tuple[str, ...]:

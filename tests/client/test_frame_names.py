@@ -84,6 +84,11 @@ def test_an_inlined_frame(qualname: str, source: str, named: str, tmp_path: Path
             "torch_dynamo_resume_in_wrapper_at_12", "tupled.<locals>.wrapper",
             "Net, wrapper of tupled, resumed at 12",
         ),
+        (
+            "tupled.<locals>.torch_dynamo_resume_in_wrapper_at_12", "wrapper",
+            "Net, wrapper of tupled, resumed at 12",
+        ),
+        ("__resume_at_14_2", "forward", "forward, resumed"),
     ],
 )  # fmt: skip
 def test_the_rest_of_a_broken_function_is_named_by_the_function(
@@ -129,6 +134,7 @@ def test_what_is_compiled_is_named_by_the_model_once_that_is_known(tmp_path: Pat
     lookup, item = recording.translations()
     assert compiled_title(recording, item) == "0/0 Net, wrapper of tupled"
     assert compiled_name(recording, lookup) == "Net, wrapper of tupled", "what it led to"
+    assert frame_name(recording, 1) == "Net, wrapper of tupled", "the lookup's own frame"
     told = with_shown_names(
         recording,
         "entry 1 of tupled.<locals>.wrapper (0/0): it dies with code of f.<locals>.g.<locals>.h",

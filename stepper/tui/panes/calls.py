@@ -133,5 +133,7 @@ def _calls(snapshot: Snapshot) -> list[_Call]:
         owner = recording.owners.around(frame_state.frame)
         layer = "" if owner is None else layer_of(owner.path)
         line = line_at(code, frame_state.ip)
+        if line is None and snapshot.phase is Phase.LOOKUP and snapshot.translation is not None:
+            line = snapshot.translation.line  # of the function that is called
         calls.append(_Call(index, kind, name, code.filename, line, layer))
     return calls
