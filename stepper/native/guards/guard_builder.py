@@ -122,13 +122,15 @@ class GuardBuilder:
         calling `forward`, unless it has hooks."""
         self.identify(guard.name, guard.value)
         if config.guard_nn_modules:
-            training = guard.value.__dict__["training"]
-            if has_hooks(guard.value):  # calling it is left to Python
-                self.scope["___has_hooks"] = has_hooks
-                self.add(f"{guard.name}.__dict__['training'] is {training}")
-                self.add(f"___has_hooks({guard.name})")
-            else:
+            training = guard.value.__dict__.get("training")
+            hooks = has_hooks(guard.value)  # then calling it is left to Python
+            if not hooks and training is not None:
                 self.add(f"___check_nn_module({guard.name}, {training})")
+                return
+            self.scope["___has_hooks"] = has_hooks
+            if training is not None:
+                self.add(f"{guard.name}.__dict__['training'] is {training}")
+            self.add(f"{'' if hooks else 'not '}___has_hooks({guard.name})")
 
     def CONSTANT_MATCH(self, guard: Guard) -> None:
         """The value is this constant, of this type."""

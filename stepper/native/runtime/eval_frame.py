@@ -37,6 +37,9 @@ class TorchDynamoContext(_C.Capturing):
     nopython: a call of a wrapped function becomes one graph, or is an error.
     """
 
+    _runs = False
+    """Whether what is in the cache is used, and nothing is captured."""
+
     def __call__(self, fn: F) -> F:
         """The function or module, captured when it is called."""
         if isinstance(fn, torch.nn.Module):
@@ -50,8 +53,8 @@ class TorchDynamoContext(_C.Capturing):
     def _wrap(self, fn: Callable[..., object]) -> Callable[..., object]:
         """A function that calls another and captures it."""
         call = self.call
-        if self.nopython and getattr(fn, "_captures", False):
-            fn = fn._torchdynamo_orig_callable  # type: ignore[attr-defined]  # `_captures` goes with it
+        if self.nopython or self._runs:
+            fn = _unwrapped(fn)
         demanded = _Demanded(fn) if self.nopython else None
 
         @functools.wraps(fn)
@@ -61,12 +64,23 @@ class TorchDynamoContext(_C.Capturing):
         made: Any = _fn
         _C.set_skip(made.__code__, "frame")
         made._torchdynamo_orig_callable = fn
-        made._captures = self.backend is not None
+        made._captures = self.backend is not None or self._runs
         return _fn
+
+
+def _unwrapped(fn: F) -> F:
+    """What a function captures that was given for another, or runs from the cache: where captures
+    are nested only the outermost counts."""
+    while getattr(fn, "_captures", False):
+        fn = fn._torchdynamo_orig_callable  # type: ignore[attr-defined]  # `_captures` goes with it
+    return fn
 
 
 class OptimizedModule(torch.nn.Module):
     """A module whose calls are captured; everything else is the module's."""
+
+    stands_for_module = "_orig_mod"
+    """Where the module is; captured code that calls this one calls that."""
 
     def __init__(self, mod: torch.nn.Module, context: TorchDynamoContext) -> None:
         super().__init__()
@@ -195,6 +209,7 @@ def run(fn: F) -> F: ...
 def run(fn: object = None) -> object:
     """Use what has been captured, and capture nothing: a decorator or, without `fn`, a context."""
     context = TorchDynamoContext(False, None)
+    context._runs = True
     return context if fn is None else context(fn)
 
 

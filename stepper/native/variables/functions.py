@@ -13,7 +13,7 @@ from stepper.native.bytecode import opcodes
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.library import OPTIMIZERS, TORCH
+from stepper.native.library import OPTIMIZERS, STEPPER, TORCH
 from stepper.native.source import AttrSource, ClosureSource, DefaultsSource, GlobalSource
 from stepper.native.variables.base import (
     AttributeMutationExisting,
@@ -100,9 +100,11 @@ def has_stored(tx: Translator, tracker: VariableTracker, value: object, name: st
 def wrapped_for_others(function: types.FunctionType) -> str:
     """The attribute in which a function has one that it calls in our case; empty: there is none.
 
-    `torch.jit` traces nothing that is captured; and once Dynamo has been used, it has the parts of
-    optimizers disabled that it does itself."""
+    `torch.jit` traces nothing that is captured; once Dynamo has been used, it has the parts of
+    optimizers disabled that it does itself; and what was to be captured by itself is now."""
     names = function.__dict__
+    if names.get("_captures") and function.__code__.co_filename.startswith(STEPPER):
+        return "_torchdynamo_orig_callable"
     if "__script_if_tracing_wrapper" in names:
         return "__original_fn"
     inner = names.get("_torchdynamo_orig_callable")

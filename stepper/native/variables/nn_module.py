@@ -193,6 +193,8 @@ class NNModuleVariable(UserDefinedObjectVariable):
         kwargs: dict[str, VariableTracker],
     ) -> VariableTracker:
         kind = type(self.value)
+        if (inner := vars(kind).get("stands_for_module")) is not None:
+            return self.registered(tx, inner).call_function(tx, args, kwargs)
         owner, called = find(kind, "__call__")
         of_graph = isinstance(self.value, torch.fx.GraphModule) and _is_plain_graph(self, called)
         if owner is not torch.nn.Module and not of_graph:

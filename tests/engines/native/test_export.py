@@ -89,3 +89,41 @@ def test_optimize_that_is_disabled_captures_nothing() -> None:
     inner = native.optimize(fails, disable=True)(lambda x: x + 1)
     outer = native.optimize(lambda gm, inputs: gm.forward)(lambda x: inner(x) * 2)
     assert torch.equal(outer(X), (X + 1) * 2)
+
+
+def test_of_nested_captures_the_outermost_counts() -> None:
+    made: list[str] = []
+
+    def noted(name: str) -> Any:
+        return lambda gm, _: made.append(name) or gm.forward
+
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return x.cos() + 1
+
+    inner = native.optimize_assert(noted("inner"))(f)
+    runs = native.run(inner)
+
+    def g(x: torch.Tensor) -> torch.Tensor:
+        return inner(x) * runs(x)
+
+    outer = native.optimize_assert(noted("outer"))(g)
+    for _ in range(2):
+        assert torch.equal(outer(X), f(X) * f(X))
+        assert torch.equal(native.run(inner)(X), f(X))
+    assert made == ["outer"]
+    inner(X)
+    native.optimize_assert(noted("around"))(native.run(inner))(X)
+    assert made == ["outer", "inner", "around"]
+
+
+def test_a_module_that_is_captured_by_itself_is_part_of_another() -> None:
+    made: list[Any] = []
+    plain = torch.nn.Linear(4, 4)
+    inner: Any = native.optimize_assert(lambda gm, _: made.append(gm) or gm.forward)(plain)
+    outer = torch.nn.Sequential(inner, torch.nn.ReLU())
+    captured = native.optimize_assert(lambda gm, _: gm.forward)(outer)
+    x = torch.ones(2, 4)
+    assert torch.equal(captured(x), plain(x).relu())
+    plain.register_forward_hook(lambda module, args, result: result * 2)
+    assert torch.equal(captured(x), plain(x).relu())
+    assert not made
