@@ -27,6 +27,7 @@ _INLINED = (
     os.path.join(TORCH, "distributions") + os.sep,
     OPTIMIZERS,
     os.path.join(TORCH, "utils", "_pytree.py"),
+    os.path.join(TORCH, "return_types.py"),
     os.path.join(TORCH, "utils", "_foreach_utils.py"),
     os.path.join(TORCH, "utils", "_contextlib.py"),
     os.path.join(TORCH, "autograd", "grad_mode.py"),

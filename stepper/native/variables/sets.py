@@ -194,6 +194,11 @@ class SetVariable(HasBuiltinMethods):
             case "issubset" | "issuperset" | "isdisjoint", [SetVariable() as other]:
                 answer = getattr(self.elements, name)(other.elements)
                 return ConstantVariable(answer, **self.propagate(self, args))
+            case "issubset" | "issuperset" | "isdisjoint", [other] if not isinstance(
+                other, ObjectSetVariable
+            ):
+                answer = getattr(self.elements, name)(constants_of(tx, other))
+                return ConstantVariable(answer, **self.propagate(self, args))
             case _, [SetVariable() as other] if name in _OPERATORS:
                 return self.combine(_OPERATORS[name], other)
         raise self.refuse(f"method {name}")

@@ -18,6 +18,7 @@ from stepper.native.library import OPTIMIZERS
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin import has_attribute
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import BaseListVariable, TupleVariable
 from stepper.native.variables.sym_node import SymNodeVariable
@@ -188,6 +189,17 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def truth(self, tx: Translator) -> bool:
         return True
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute; in what is written in C nobody stores one."""
+        if type(self.value) is not types.BuiltinFunctionType:
+            raise self.refuse("hasattr")
+        return hasattr(self.value, name)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if not self.has_attribute(tx, name):
+            raise no_attribute(type(self.value), name)
+        return wrap_constant(getattr(self.value, name), self.guards)
 
     def call_function(
         self,

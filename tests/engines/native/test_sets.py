@@ -211,3 +211,15 @@ def test_what_nobody_knows_of_a_set_breaks_the_graph(function: Any, arguments: A
     native.reset()
     explanation = native.explain(function)(x, *given)
     assert explanation.breaks or explanation.skips
+
+
+def compares_with_others(x: torch.Tensor, names: Any) -> Any:
+    known = {"a", "b", "c"}
+    return x + 1, known.issuperset(names), known.isdisjoint("xy"), {1, 2}.issubset([3, 2, 1])
+
+
+def test_sets_are_compared_with_what_is_no_set() -> None:
+    captured = native.optimize_assert(run_graph)(compares_with_others)
+    for names in (("a", "b"), ["a", "d"], "abc", {"a": 1}):
+        expected = compares_with_others(torch.ones(2), names)
+        assert str(captured(torch.ones(2), names)) == str(expected)

@@ -34,6 +34,11 @@ def mapped(x: torch.Tensor) -> Any:
     return pytree.tree_map(lambda leaf: leaf if leaf is None else leaf * 2, tree(x))
 
 
+def of_several_results(x: torch.Tensor) -> Any:
+    leaves, spec = pytree.tree_flatten((torch.ones(2, 2).max(dim=0), x))
+    return pytree.tree_unflatten([leaf + 1 for leaf in leaves], spec)
+
+
 def mapped_tensors(x: torch.Tensor) -> Any:
     return pytree.tree_map_only(torch.Tensor, torch.neg, [x, 3, (x + 1,)])
 
@@ -55,7 +60,9 @@ def annotated(x: torch.Tensor) -> Any:
 
 
 @pytest.mark.parametrize(
-    "function", [mapped, flattened, leaves, annotated], ids=lambda each: each.__name__
+    "function",
+    [mapped, mapped_tensors, flattened, leaves, of_several_results, annotated],
+    ids=lambda each: each.__name__,
 )
 def test_a_tree_is_one_graph(function: Callable[..., Any]) -> None:
     graphs.clear()
