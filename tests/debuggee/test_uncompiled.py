@@ -59,6 +59,21 @@ def f(x):
         y = once(y)
     return y * 2
 '''
+RESUMED = LINE.replace("    {}\\n", "    torch._dynamo.graph_break()\\n    {}\\n")
+BACKWARD = '''
+weight = torch.ones(1, requires_grad=True)
+
+def hook(gradient):
+    {}
+    return gradient * 2
+
+weight.register_hook(hook)
+
+def f(x):
+    loss = (x * weight).sin().sum()
+    loss.backward()
+    return x
+'''
 EMPTY = BLOCK.replace("once(y)", "y + 3")
 
 asked = []
@@ -79,7 +94,8 @@ def measure(template, line):
     clear_compilation_metrics()
     exec(compile(template.format(line), "program", "exec"), globals())
     compiled = torch.compile(f, backend="eager")
-    results = [compiled(torch.ones(size)).sum().item() for size in (3, 3, 4)]
+    with torch._dynamo.config.patch(compiled_autograd=template is BACKWARD):
+        results = [compiled(torch.ones(size)).sum().item() for size in (3, 3, 4)]
     codes = [reference() for reference in convert_frame.input_codes.seen]
     metrics = get_compilation_metrics()
     return {
@@ -102,7 +118,9 @@ def compare(ways, template, other):
     for line in ways:
         found = measure(template, line)
         different = {key: (found[key], usual[key]) for key in found if found[key] != usual[key]}
-        print(json.dumps([line, different]))
+        print(json.dumps([f"{NAMES[template]} {line}", different]))
+
+NAMES = {LINE: "", BLOCK: "", EMPTY: "", RESUMED: "resumed", BACKWARD: "backward"}
 """
 
 PREPARED = """
@@ -113,32 +131,39 @@ entry = stepper.cache.Entry(10**6)
 three = torch.ones(3)
 """
 PLAIN = """
-compare(
-    [
-        "stepper.cache.list(once)",
-        "stepper.cache.list()",
-        "stepper.cache.Entry(3)",
-        "repr(entry)",
-        "captured(x)",
-        "module(three)",
-        "stepper.native.reset()",
-        "stepper.native.export_guards(once)",
-        "stepper.native.graph_break()",
-        "stepper.native.allow_in_graph(once)",
-        "stepper.compile(once, backend='eager')",
-    ],
-    LINE,
-    "nothing()",
-)
+LINES = [
+    "stepper.cache.list(once)",
+    "stepper.cache.list()",
+    "stepper.cache.Entry(3)",
+    "repr(entry)",
+    "stepper.native.reset()",
+    "stepper.native.export_guards(once)",
+    "stepper.native.graph_break()",
+    "stepper.native.allow_in_graph(once)",
+    "stepper.compile(once, backend='eager')",
+]
+TENSORS = ["captured(three)", "module(three)"]
+compare(LINES, LINE, "nothing()")
+compare(TENSORS, LINE, "nothing(three)")
 compare(["stepper.native.optimize('eager')", "stepper.native.run()"], EMPTY, "within_nothing()")
+"""
+NESTED = """
+for template in (RESUMED, BACKWARD):
+    compare(LINES, template, "nothing()")
+    compare(TENSORS, template, "nothing(three)")
 """
 RECORDING = """
 compare(["stepper.record('a.stepper')", "stepper.record('b.stepper')"], BLOCK, "within_nothing()")
-compare(["stepper.set_excepthook()"], LINE, "nothing()")
+WITH = "with {}: gradient = gradient + 1"
+ours = ["stepper.record('c.stepper')", "stepper.record('d.stepper')"]
+compare(map(WITH.format, ours), BACKWARD, WITH.format("within_nothing()"))
+for template in (LINE, RESUMED, BACKWARD):
+    compare(["stepper.set_excepthook()"], template, "nothing()")
 """
 IN_SESSION = """
-compare(["stepper.breakpoint()"], LINE, "pass")
-compare(["stepper.debug(once)"], LINE, "nothing()")
+for template in (LINE, RESUMED, BACKWARD):
+    compare(["stepper.breakpoint()"], template, "pass")
+    compare(["stepper.debug(once)"], template, "nothing()")
 """
 BUILTIN = """
 sys.breakpointhook = {}
@@ -256,14 +281,14 @@ def test_a_call_is_a_graph_break_and_nothing_more(tmp_path: Path, first: str) ->
 
 
 def test_a_session_that_compiled_code_begins_records_the_program_alone(tmp_path: Path) -> None:
-    same(run(tmp_path, SEEN + PREPARED + RECORDING), 3)
+    same(run(tmp_path, SEEN + PREPARED + RECORDING), 7)
     nothing_of_ours(tmp_path / "a.stepper")
 
 
 def test_nothing_is_seen_in_a_session_either(tmp_path: Path) -> None:
     command = (STEPPER, "record", "--lookups", "--execute", "-o", "all.stepper")
-    source = SEEN + PREPARED + PLAIN + IN_SESSION + BUILTIN.format("stepper.breakpoint")
-    same(run(tmp_path, source, *command), 16)
+    source = SEEN + PREPARED + PLAIN + NESTED + IN_SESSION + BUILTIN.format("stepper.breakpoint")
+    same(run(tmp_path, source, *command), 42)
     nothing_of_ours(tmp_path / "all.stepper")
 
 

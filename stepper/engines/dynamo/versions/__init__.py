@@ -355,7 +355,7 @@ def nested_call(calling: FrameType | None) -> tuple[Any, str] | None:
     if calling.f_code.co_filename != torch._dynamo.eval_frame.__file__:
         return None
     becomes = ""
-    fx = torch.fx._symbolic_trace._is_fx_tracing_flag and not torch.compiler._is_compiling_flag
+    fx = _fx_traces() and not torch.compiler._is_compiling_flag
     if torch._dynamo.config.force_compile_during_fx_trace:
         fx = False
     elif torch.compiler._is_exporting_flag and _is_left_in_export():
@@ -368,6 +368,13 @@ def nested_call(calling: FrameType | None) -> tuple[Any, str] | None:
     if torch._C._is_tracing() and not becomes:
         becomes = "torch refuses it while torch.jit.trace traces what calls it"
     return (calling.f_locals["fn"], becomes) if becomes else None
+
+
+def _fx_traces() -> bool:
+    # A flag of the module's, and since torch 2.15 one of the thread's.
+    of: Any = torch.fx._symbolic_trace
+    flag = vars(of).get("_is_fx_tracing_flag")
+    return bool(of._get_is_fx_tracing() if flag is None else flag)
 
 
 def _is_left_in_export() -> bool:
