@@ -205,10 +205,16 @@ def _moment_text(recording: Recording | None, moment: int) -> str:
     return f", {os.path.basename(place.filename)}:{place.line} in {place.function}"
 
 
-def _place(position: Position) -> str:
+def place_of(position: Position) -> str:
+    """Where a process runs: `train.py:12 in main`; empty: that is not known."""
     if not position.function:
         return ""
-    return f", {os.path.basename(position.filename)}:{position.line} in {position.function}"
+    return f"{os.path.basename(position.filename)}:{position.line} in {position.function}"
+
+
+def _place(position: Position) -> str:
+    place = place_of(position)
+    return f", {place}" if place else ""
 
 
 def _known(entry: Process, session: Session | None) -> Process:

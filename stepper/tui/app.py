@@ -271,6 +271,7 @@ class StepperApp(Moving):
             self.say("Ctrl-C sent to the program")
         else:
             pause(session)
+            self._asked_where = session.locate()
             self._watch("stops at its next moment; Ctrl-C again: to the program")
             self._stopping = session
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -14,11 +15,12 @@ from textual.screen import Screen
 from textual.timer import Timer
 
 from stepper.analysis.activity import activity
-from stepper.analysis.live_processes import process_title
+from stepper.analysis.live_processes import place_of, process_title
 from stepper.analysis.processes import title_in_session
 from stepper.client.cursor import Cursor
 from stepper.client.names import program_name
 from stepper.client.session import Session
+from stepper.model.control import Position, Response
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind
 from stepper.tui.collector import Collector
@@ -114,6 +116,8 @@ class Stage(PromptKeys[int]):
         self._timer: Timer | None = None
         self._stopping: Session | None = None
         """Which was asked to stop, and has not come to it yet."""
+        self._asked_where: Future[Response] | None = None
+        """Where it was when it was asked, as soon as it has answered."""
         self._banner_hidden = False
         self._evaluated = 0
         self._collector = Collector()
@@ -217,4 +221,9 @@ class Stage(PromptKeys[int]):
             waits=self.session.waits_for_input,
         )
         self._said, self._watches = True, first
-        self._status_line.say((f" {first}", ""), (f"  {happens}" if happens else "", "dim"))
+        where, asked = "", self._asked_where
+        if self._stopping is self.session and asked is not None and asked.done():
+            told = asked.result().data
+            where = place_of(told) if isinstance(told, Position) else ""
+        parts = ((f"  {text}" if text else "", "dim") for text in (where, happens))
+        self._status_line.say((f" {first}", ""), *parts)

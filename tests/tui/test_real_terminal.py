@@ -187,7 +187,7 @@ def test_the_main_paths_of_the_screen(tmp_path: Path) -> None:
         "print('hello', name, flush=True)\n"
         "while True: pass\n"
     )
-    with stepper("run", str(script), state=tmp_path, size=(100, 30)) as terminal:
+    with stepper("run", str(script), state=tmp_path, size=(120, 30)) as terminal:
         terminal.sees("STOPPED", "entry")
         terminal.keys("B")
         terminal.sees("function:GLOB")
@@ -206,7 +206,7 @@ def test_the_main_paths_of_the_screen(tmp_path: Path) -> None:
         terminal.keys("Ann\r")
         terminal.sees("hello Ann")
         terminal.keys("\x03")
-        terminal.sees("stops at its next moment")
+        terminal.sees("stops at its next moment", "net.py:9 in <module>")
         # However long that takes: it never compiles again.
         terminal.sees("nothing new for")
         terminal.keys("\x03")
