@@ -419,7 +419,9 @@ def _died(recording: Recording, event: Event) -> Here:
     leads = [Line(_said(recording, each)) for each in there[1:]]
     for made in recording.events(kinds=(EventKind.ENTRY,)) if event.ref is not None else ():
         if made.ref == event.ref:
-            leads.insert(0, Line(f"made: {one_line(made.text)}", made.moment))
+            leads.insert(
+                0, Line(f"made: {with_shown_names(recording, one_line(made.text))}", made.moment)
+            )
     return Here(_said(recording, there[0]), event.kind, leads=(*leads,))
 
 

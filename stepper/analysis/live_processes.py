@@ -206,7 +206,7 @@ def _moment_text(recording: Recording | None, moment: int) -> str:
 
 
 def place_of(position: Position) -> str:
-    """Where a process runs: `train.py:12 in main`; empty: that is not known."""
+    """Where a process runs: `FILE:12 in forward`; empty: that is not known."""
     if not position.function:
         return ""
     return f"{os.path.basename(position.filename)}:{position.line} in {position.function}"
