@@ -37,8 +37,9 @@ class Garbage:
 
     def leave(self) -> None:
         """Listen no more."""
-        with contextlib.suppress(ValueError):  # the program has cleared the list
-            gc.callbacks.remove(self._hook)
+        if self._hook in gc.callbacks:
+            with contextlib.suppress(ValueError):  # the program has cleared the list
+                gc.callbacks.remove(self._hook)
         self._began.clear()
 
     def _heard(self, phase: str, _info: dict[str, Any]) -> None:

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from types import FrameType
 
 from stepper.model.program import PythonFrame
 
 MAX_PYTHON_FRAMES = 50
+
+_frame = lru_cache(maxsize=4_000)(PythonFrame)
+"""Makes each place once: most are met again and again."""
 
 ProgramStack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
 """Gives the program's own frames at a call, outermost first."""
@@ -15,13 +19,15 @@ ProgramStack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
 
 def program_stack(is_machinery: Callable[[str], bool]) -> ProgramStack:
     """The frames whose files are none of the compiler's machinery; at most the innermost 50."""
+    is_machinery = lru_cache(maxsize=4_000)(is_machinery)
 
     def frames_at(frame: FrameType | None) -> tuple[PythonFrame, ...]:
         frames: list[PythonFrame] = []
         while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
             code = frame.f_code
             if not is_machinery(code.co_filename):
-                frames.append(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+                line = frame.f_lineno or 0
+                frames.append(_frame(code.co_filename, line, code.co_qualname))
             frame = frame.f_back
         frames.reverse()
         return tuple(frames)

@@ -33,10 +33,9 @@ from stepper.engines.dynamo.lookup_tries import Tried
 from stepper.engines.dynamo.lookup_words import checked
 from stepper.engines.dynamo.safe_reader import OF_SEVERAL, OF_THE_COMPILER, SafeReader
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN
+from stepper.model.datum import UNKNOWN, Tensor
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.program import PythonFrame
-from stepper.model.value import TensorMeta
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -141,10 +140,12 @@ class RepeatedHits:
             if described.children or not unchanged(value, described):
                 return
         own = len(tried.checks) - len(candidate.checks)
+        asked = [*zip(candidate.checks, tried.checks[own:], strict=True)]
+        settled = {live.row.source for live, found in asked if _settles(live, found, reader)}
         varying = [
             (live._replace(leaf=None), found, tried.guards[found.place])
-            for live, found in zip(candidate.checks, tried.checks[own:], strict=True)
-            if not _leaves_no_choice(live, found, reader)
+            for live, found in asked
+            if not _leaves_no_choice(live, found, reader, settled)
         ]
         model = _Model(told, tuple(arguments), _same_objects(values), tuple(varying))
         if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
@@ -216,8 +217,11 @@ def _sees_the_same(model: _Model, reader: SafeReader) -> bool:
     )
 
 
-def _leaves_no_choice(live: LiveCheck, found: Check, reader: SafeReader) -> bool:
-    """Whether a guard that passes has always seen the same, and all that is told of it is so."""
+def _leaves_no_choice(
+    live: LiveCheck, found: Check, reader: SafeReader, settled: Collection[str]
+) -> bool:
+    """Whether a guard that passes has always seen the same, and all that is told of it is so;
+    `settled`: the tensors of which another guard of the entry asks for all that is told."""
     row = live.row
     if found.why:
         return found.why in (OF_THE_COMPILER, OF_SEVERAL) and found.actual == UNKNOWN
@@ -229,17 +233,21 @@ def _leaves_no_choice(live: LiveCheck, found: Check, reader: SafeReader) -> bool
         return type(found.actual) is int
     if row.kind == "EQUALS_MATCH":
         return type(found.actual) in _ONE_VALUE
-    if row.kind in ("ID_MATCH", "TENSOR_MATCH"):
-        kind = type(reader.reach(row.source))
-        if row.kind == "ID_MATCH":
-            return kind in _NAMED
-        return kind in _TENSORS and row.wants is not None and _is_settled(row.wants)
-    return row.kind in _LEAVE_NO_CHOICE
+    if row.kind == "ID_MATCH":
+        return type(reader.reach(row.source)) in _NAMED
+    return row.kind in _LEAVE_NO_CHOICE or row.source in settled
 
 
-def _is_settled(wanted: TensorMeta) -> bool:
-    sizes = (*(wanted.shape or ("?",)), *(wanted.stride or ("?",)))
-    return "?" not in sizes and wanted.device != "None"
+def _settles(live: LiveCheck, found: Check, reader: SafeReader) -> bool:
+    """Whether a guard asks for all that is told of a tensor. It asks for a device by its number and
+    by its kind; there is one CPU, without a number."""
+    row, actual = live.row, found.actual
+    wanted = row.wants if row.kind == "TENSOR_MATCH" else None
+    if wanted is None or not isinstance(actual, Tensor) or wanted.shape is None:
+        return False
+    known = (*wanted.shape, *(wanted.stride or ("?",) * len(wanted.shape)))
+    device = wanted.device != "None" or actual.meta.device == "cpu"
+    return device and "?" not in known and type(reader.reach(row.source)) in _TENSORS
 
 
 keep_out()
