@@ -151,7 +151,8 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         for item, guard in state:
             if is_meant(recording, item, function):
                 name = compiled_title(recording, item)
-                text = f"{name}: {expression} is guarded, with other global state"
+                besides = ", with other global state" if guard.kind == "GLOBAL_STATE" else ""
+                text = f"{name}: {expression} is guarded{besides}"
                 yield Line(text, item.first_moment, "title")
                 yield Line(f"  {named(guard)}", guard.moment)
         return
@@ -188,10 +189,13 @@ def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> 
     path = path_of(expression)
     assert path is not None
     for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:
+        name = spelled_inside(recording, item, guard.source)
+        unchecked = why_unchecked(guard)
+        guards = "makes no check of" if unchecked else "guards"
+        comes = f"not guarded: {unchecked}" if unchecked else "guarded"
         yield Line(
-            f"  but {compiled_title(recording, item)} guards"
-            f" {spelled_inside(recording, item, guard.source)}: if its {root}"
-            f" is {path.root}, {expression} is guarded",
+            f"  but {compiled_title(recording, item)} {guards} {name}: if its {root} is"
+            f" {path.root}, {expression} is {comes}",
             guard.moment,
         )
 

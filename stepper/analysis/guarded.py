@@ -78,9 +78,15 @@ _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", 
 
 _STATE = frozenset(
     {"torch.is_grad_enabled", "torch.get_default_dtype", "torch.get_num_threads",
-     "torch.are_deterministic_algorithms_enabled", "torch.is_autocast_enabled"}
+     "torch.are_deterministic_algorithms_enabled", "torch.is_autocast_enabled",
+     "torch.get_autocast_dtype", "torch.is_autocast_cache_enabled",
+     "torch.is_deterministic_algorithms_warn_only_enabled"}
 )  # fmt: skip
 """What GLOBAL_STATE compares (torch/csrc/dynamo/guards.cpp, GlobalStateGuard), as it is called."""
+_STATE_APART = {"torch.get_default_device": "DEFAULT_DEVICE"}
+"""What of the state has a guard of its own, by its kind."""
+_CALLED = re.compile(r"\(\s*(?:'\w+'|\"\w+\")?\s*\)$")
+"""The end of a call, of the state of a device say."""
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -172,14 +178,15 @@ class Guarded(msgspec.Struct, frozen=True):
 def of_state(recording: Recording, expression: str) -> list[tuple[Translation, Guard]] | None:
     """The guards of entries on a setting of the process, if that is what is asked about; None:
     it is something else."""
-    setting = expression.strip().removesuffix("()")
-    if setting not in _STATE:
+    setting = _CALLED.sub("", expression.strip())
+    kind = "GLOBAL_STATE" if setting in _STATE else _STATE_APART.get(setting)
+    if kind is None:
         return None
     return [
         (item, guard)
         for item in entries(recording)
         for guard in guards_of(recording, item)
-        if guard.kind == "GLOBAL_STATE"
+        if guard.kind == kind
     ]
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.recompiles import changes_of
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
@@ -18,7 +19,7 @@ _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
 _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DEVICE = "DEFAULT_DEVICE"
-_AUTOCAST = ("autocast(cpu)", "autocast(cuda)")
+_AUTOCAST = frozenset({"autocast(cpu)", "autocast(cuda)"})
 _DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
 
 
@@ -34,8 +35,9 @@ def _dtype(it: Changing) -> str:
         )
     if any(is_parameter(it, each) for each in (it.series.source, *it.series.likewise)):
         return (
-            "A dtype is never a symbol, and that of parameters has changed, too: the module was "
-            "cast between the calls. Cast it before the first, or accept an entry for each dtype."
+            "A dtype is never a symbol, and that of parameters has changed: the module was cast, "
+            "or has other parameters, between the calls. Do that before the first, or accept an "
+            "entry for each dtype."
         )
     return (
         f"A dtype is never a symbol: convert {it.name} before the call, e.g. "
@@ -230,10 +232,9 @@ def _inference(it: Changing) -> str:
 
 def _keys_of_dispatch(it: Changing) -> str:
     # Autocast changes the keys with which tensors are compared, whatever tensors they are.
-    if any(
-        each.aspect.what in _AUTOCAST and each.times == it.series.times
-        for each in it.history.series
-    ):
+    nearest = [each.nearest for each in it.history.recompilations if each.nearest is not None]
+    differing = [{found.what for _, found in changes_of(each)} for each in nearest]
+    if all(it.what not in each or each & _AUTOCAST for each in differing):
         return ""
     return (
         f"{it.name} comes in different kinds (a subclass, an inference tensor, another mode): make "

@@ -62,11 +62,21 @@ def _parameter(it: Changing) -> Advice | None:
     if not settings:
         return None
     with_it = "" if source == it.series.source else f", and {it.name} changes with it"
-    return it.advise(
+    fact = f"{it.spell(source)} is one{with_it}"
+    text = (
         "The sizes of a module's parameters and buffers, and of any Parameter, are numbers, "
-        f"whether they are marked or not. {' and '.join(map(str, settings))}: with that they are "
-        "symbols, as those of other tensors.",
-        f"{it.spell(source)} is one{with_it}",
+        "whether they are marked or not."
+    )
+    if len({*it.series.values}.difference(_SPECIAL)) < 2:
+        return it.advise(
+            f"{text} 0 and 1 are numbers with {' and '.join(map(str, settings))}, too: let it have "
+            "one size from the first call on, or accept an entry for each.",
+            fact,
+        )
+    return it.advise(
+        f"{text} {' and '.join(map(str, settings))}: with that they are symbols, as those of other "
+        "tensors.",
+        fact,
         settings,
     )
 

@@ -137,7 +137,7 @@ def grad_mode_of_another_thread(run: Run) -> None:
 
 
 @case(
-    "pytorch#160355", "why-recompile",
+    "", "why-recompile",
     cause=("fails: 2 <= nested._min_seqlen_tensor.size()[0]",),
     counts=(2, 1),
     never=("size differs", "size changes"),
@@ -173,7 +173,7 @@ def nested_tensor_taken_apart(run: Run) -> None:
 
 
 @case(
-    "pytorch#100977", "why-recompile",
+    "", "why-recompile",
     cause=("Bilinear, inner of wrap_inline", "size[0] of input1 changes: 2, 3"),
     advice="mark_dynamic(input1, 0)",
     counts=(2, 1),
@@ -240,3 +240,111 @@ def decimal_in_the_middle(run: Run) -> None:
         return x * float(total)
 
     priced(ones(2), 3.0 if run.remedied else decimal.Decimal(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="autocast(cpu) changes: off, bfloat16, float16",
+    advice="always the same autocast",
+    counts=(3, 1),
+    never=("comes in different kinds",),
+)  # fmt: skip
+def autocast_of_two_types(run: Run) -> None:
+    layer = nn.Linear(2, 2)
+
+    @run.compile
+    def projected(x: Any) -> Any:
+        return layer(x)  # cause
+
+    projected(ones(2, 2))
+    for dtype in (torch.bfloat16, torch.float16):
+        with torch.autocast("cpu", dtype=dtype, enabled=not run.remedied):
+            projected(ones(2, 2))
+
+
+@case(
+    "pytorch#112260", "is-guarded", expression="torch.get_autocast_dtype('cpu')",
+    cause="torch.get_autocast_dtype('cpu') is guarded, with other global state",
+    counts=(2, 1),
+)  # fmt: skip
+def type_of_autocast(run: Run) -> None:
+    @run.compile
+    def product(x: Any) -> Any:
+        return x @ x
+
+    for dtype in (torch.bfloat16, torch.bfloat16 if run.remedied else torch.float16):
+        with torch.autocast("cpu", dtype=dtype):
+            product(ones(2, 2))
+
+
+@case(
+    "", "is-guarded", expression="torch.is_autocast_cache_enabled()",
+    cause="torch.is_autocast_cache_enabled() is guarded, with other global state",
+    counts=(2, 1),
+)  # fmt: skip
+def cache_of_autocast(run: Run) -> None:
+    @run.compile
+    def product(x: Any) -> Any:
+        return x @ x
+
+    for enabled in (True, run.remedied):
+        with torch.autocast("cpu", cache_enabled=enabled):
+            product(ones(2, 2))
+
+
+@case(
+    "", "is-guarded", expression="torch.get_default_device()",
+    cause="torch.get_default_device() is guarded",
+    counts=(2, 1),
+)  # fmt: skip
+def device_by_default(run: Run) -> None:
+    @run.compile
+    def shifted(x: Any) -> Any:
+        return x + torch.zeros(2, device="cpu")
+
+    shifted(ones(2))
+    try:
+        torch.set_default_device(None if run.remedied else "cpu")
+        shifted(ones(2))
+    finally:
+        torch.set_default_device(None)
+
+
+@case(
+    "", "is-guarded", expression="layer._forward_hooks",
+    cause="layer._forward_hooks is not guarded",
+    counts=(1, 1),
+    function="Hardtanh",
+    never=("_forward_hooks is guarded",),
+)  # fmt: skip
+def hooks_by_the_callers_name(run: Run) -> None:
+    """What the caller calls `layer` is `self` where Dynamo begins."""
+    layer = nn.Hardtanh()
+    compiled = run.compile(layer)
+    compiled(ones(2) + 1)
+    if not run.remedied:
+        layer.register_forward_hook(lambda module, args, result: result * 2)
+    compiled(ones(2) + 1)
+
+
+@case(
+    "", "why-recompile",
+    cause="size[0] of self.weight changes: 4, 1",
+    advice="0 and 1 are numbers with",
+    counts=(2, 1),
+    never=("they are symbols",),
+)  # fmt: skip
+def parameter_replaced_by_one_of_one(run: Run) -> None:
+    class Weighted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = nn.Parameter(ones(4))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.weight  # cause
+
+    net = Weighted()
+    compiled = run.compile(net)
+    compiled(ones(4))
+    net.weight = nn.Parameter(ones(4 if run.remedied else 1))
+    compiled(ones(4))
