@@ -27,6 +27,7 @@ from torch.nn.attention.flex_attention import flex_attention
 import stepper
 from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.failures import failures
+from stepper.engines.dynamo import versions
 from stepper.model.failure import FailedStage
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
@@ -401,6 +402,12 @@ def test_a_compiled_call_of_which_nothing_is_looked_at_is_told_once_with_the_rul
     with stepper.record(path):
         why = getattr(NeverLookedAt(), name)(monkeypatch)
     recording = recorded(path)
+    if name.endswith("_forward") and versions.points.torch_version() >= (2, 15):
+        # Module.compile has a wrapper compiled, and what it inlines is looked at.
+        assert skips(recording) == []
+        assert [each.outcome for each in recording.translations()] == [Outcome.COMPILED]
+        recording.close()
+        return
     (said,) = skips(recording)
     assert said.startswith((f"{name.replace('_', '.')} (", f"{name}: "))
     assert why in said
