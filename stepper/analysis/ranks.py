@@ -17,6 +17,7 @@ import contextlib
 import hashlib
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import msgspec
 
@@ -124,10 +125,19 @@ def _digest(recording: Recording, item: Translation) -> bytes:
     """A compilation, as far as it is compared."""
     digest = hashlib.blake2b(digest_size=_SIZE)
     for text in what_is_compared(recording, item):
-        digest.update(plain(text).encode(errors="replace") + b"\0")
+        digest.update(_short(text) if len(text) < _SHORT else _compared(text))
     for numbers in _steps(recording, item):
         digest.update(numbers.tobytes())
     return digest.digest()
+
+
+def _compared(text: str) -> bytes:
+    return plain(text).encode(errors="replace") + b"\0"
+
+
+_SHORT = 200
+_short = lru_cache(maxsize=16_384)(_compared)
+"""`_compared` for texts such as instructions, which are in each recording again and again."""
 
 
 def _steps(recording: Recording, item: Translation) -> Iterator[array[int]]:
