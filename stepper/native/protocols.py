@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stepper.native.source import SourceCodegen
+from stepper.native.variables.base import Arguments, Keywords
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -182,23 +183,15 @@ class Translator(Protocol):
         """Count work, so that a translation ends."""
 
     def call_in_graph(
-        self,
-        op: str,
-        target: object,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, op: str, target: object, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """Add an operation to the graph."""
         ...
 
-    def call_function(
-        self, fn: VariableTracker, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> None:
+    def call_function(self, fn: VariableTracker, args: Arguments, kwargs: Keywords) -> None:
         """Call, and push the result."""
 
-    def interpret(
-        self, function: Polyfill, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
+    def interpret(self, function: Polyfill, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """What a polyfill gives."""
 
     def inline_user_function(

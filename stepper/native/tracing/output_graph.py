@@ -34,7 +34,7 @@ from stepper.native.tracing.random_draws import NotingFakeTensorMode
 from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.tracing.symbolic_shapes import SymbolicShapes
-from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.base import NO_GUARDS, Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable
@@ -324,9 +324,7 @@ class OutputGraph:
         self.trail.append(lambda: setattr(self, "_inputs", before))
         return torch.fx.Proxy(node, self.tracer)
 
-    def call(
-        self, op: str, target: Any, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
+    def call(self, op: str, target: Any, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """Add a node, and wrap what it gives.
 
         Raises:
@@ -370,7 +368,7 @@ class OutputGraph:
         given = {key: each for key, (_, each) in fakes.items()}
         return self._wrap(node, result, options["guards"], args, given)
 
-    def _tensor_of(self, node: torch.fx.Node, args: list[VariableTracker]) -> VariableTracker:
+    def _tensor_of(self, node: torch.fx.Node, args: Arguments) -> VariableTracker:
         """The tensor for which a node was made; it may be an item of a container among `args`."""
         known = (tracker for _, tracker in self.variables.values())
         for tracker in itertools.chain(args, known):
@@ -415,7 +413,7 @@ class OutputGraph:
         node: torch.fx.Node,
         value: object,
         guards: frozenset[Guard],
-        args: list[VariableTracker],
+        args: Arguments,
         given: dict[int, torch.fx.Node],
     ) -> VariableTracker:
         """What a node gives; it may be one of its arguments, which nodes have given."""

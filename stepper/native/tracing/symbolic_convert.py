@@ -37,7 +37,9 @@ from stepper.native.source import ConstantSource, LocalSource, Source, TypeSourc
 from stepper.native.trace_rules import is_hint_of_torch, why_not_inline
 from stepper.native.tracing.instructions import Instructions
 from stepper.native.variables.base import (
+    Arguments,
     AttributeMutationExisting,
+    Keywords,
     LazyVariableTracker,
     VariableTracker,
 )
@@ -152,11 +154,7 @@ class InstructionTranslatorBase(Instructions):
         return tracker if key is None else self.newest.get(key, tracker)
 
     def call_in_graph(
-        self,
-        op: str,
-        target: object,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, op: str, target: object, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """Add an operation to the graph."""
         args = [self._for_graph(arg) for arg in args]
@@ -212,9 +210,7 @@ class InstructionTranslatorBase(Instructions):
 
     # --- calls
 
-    def call_function(
-        self, fn: VariableTracker, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> None:
+    def call_function(self, fn: VariableTracker, args: Arguments, kwargs: Keywords) -> None:
         """Call, and push the result."""
         effects = self.output.side_effects
         changes = effects.changes
@@ -224,9 +220,7 @@ class InstructionTranslatorBase(Instructions):
             self.output.chosen_by(fn, *(arg for arg in given if isinstance(arg, ConstantVariable)))
         self.push(result.with_guards(fn.guards))
 
-    def interpret(
-        self, function: Polyfill, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
+    def interpret(self, function: Polyfill, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """What a polyfill gives."""
         assert isinstance(function, types.FunctionType)
         if self.f_code is function.__code__:  # it was to be known, given what is given here

@@ -18,7 +18,7 @@ from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.polyfills import FunctionContext
 from stepper.native.source import ConstantSource, Source
-from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable, UserMethodVariable
 from stepper.native.variables.lists import TupleVariable
@@ -52,9 +52,7 @@ def apply_of(tx: Translator, cls: UserDefinedClassVariable, source: Source) -> V
 class ApplyVariable(UserFunctionVariable):
     """The function behind `apply`."""
 
-    def call_function(
-        self, tx: Translator, args: list[VariableTracker], kwargs: Keywords
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not args or kwargs or not isinstance(args[0], UserDefinedClassVariable):
             raise self.refuse("a call with these arguments")
         cls, given = args[0], [tx.realize(arg) for arg in args[1:]]

@@ -14,7 +14,8 @@ neither a snapshot nor "on which guards does this depend" has an answer without 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, dataclass_transform
 
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from stepper.native.guards.guard import Guard
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.source import Source
+
+T = TypeVar("T")
 
 Guards = frozenset["Guard"]
 NO_GUARDS: Guards = frozenset()
@@ -48,6 +51,8 @@ class AttributeMutationExisting(MutationType):
     """An object with attributes, or a cell, that was there before."""
 
 
+Arguments = list["VariableTracker"]
+"""Arguments of a call that are given by position."""
 Keywords = dict[str, "VariableTracker"]
 """Arguments of a call that are given by name."""
 
@@ -66,29 +71,30 @@ class TrackerOptions(TypedDict, total=False):
     mutation_type: MutationType | None
 
 
+@dataclass_transform(eq_default=False, field_specifiers=(field,))
+def tracker_class(cls: type[T]) -> type[T]:
+    """A class of trackers, made with its fields and with what every tracker can be made with."""
+    return dataclass(eq=False, repr=False)(cls)
+
+
+@tracker_class
 class VariableTracker:
-    """Stands for a value; see the module's essay.
+    """Stands for a value; see the module's essay."""
 
-    source: where the value was when the frame was entered, None: the frame made it.
-    guards: what must hold for it to be what it is.
-    mutation_type: whose contents it has, None: it cannot change.
-    identity: the same for all trackers of one object, and for no other.
-    """
-
-    is_made: bool = True
+    is_made: ClassVar[bool] = True
     """Whether `reconstruct` makes an object, another one each time."""
 
-    def __init__(
-        self,
-        *,
-        source: Source | None = None,
-        guards: Guards = NO_GUARDS,
-        mutation_type: MutationType | None = None,
-    ) -> None:
-        self.source = source
-        self.guards = guards
-        self.mutation_type = mutation_type
-        self.identity: object = object() if mutation_type is None else mutation_type
+    source: Source | None = field(default=None, kw_only=True)
+    """Where the value was when the frame was entered, None: the frame made it."""
+    guards: Guards = field(default=NO_GUARDS, kw_only=True)
+    """What must hold for it to be what it is."""
+    mutation_type: MutationType | None = field(default=None, kw_only=True)
+    """Whose contents it has, None: it cannot change."""
+    identity: object = field(init=False)
+    """What all trackers of one object share, and no other has."""
+
+    def __post_init__(self) -> None:
+        self.identity = object() if self.mutation_type is None else self.mutation_type
 
     @staticmethod
     def propagate(*variables: VariableTracker | Sequence[VariableTracker]) -> GuardOptions:
@@ -179,21 +185,12 @@ class VariableTracker:
         """`iter(value)`, for what is not to be unpacked at once."""
         return None
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """`value(*args, **kwargs)`."""
         raise self.refuse("a call")
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """`value.name(*args, **kwargs)`."""
         raise self.refuse(f"method {name}")

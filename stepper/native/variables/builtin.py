@@ -8,7 +8,7 @@ import math
 import operator
 import types
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,7 +18,7 @@ from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_cl
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
-from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import set_grad_mode
@@ -41,7 +41,6 @@ from stepper.native.versions import set_grad_enabled
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 _PURE: frozenset[object] = frozenset(
     {
@@ -59,7 +58,7 @@ _PURE: frozenset[object] = frozenset(
 """Functions that are called when all their arguments are constants."""
 
 
-def all_constant(args: Sequence[VariableTracker], kwargs: dict[str, VariableTracker]) -> bool:
+def all_constant(args: Sequence[VariableTracker], kwargs: Keywords) -> bool:
     """Whether all arguments are constants."""
     return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
 
@@ -69,15 +68,12 @@ _DTYPES: dict[object, torch.dtype] = {bool: torch.bool, int: torch.int64, float:
 _OF_CLASSES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
+@tracker_class
 class BuiltinVariable(VariableTracker):
-    """A builtin function or class.
+    """A builtin function or class."""
 
-    fn: the function.
-    """
-
-    def __init__(self, fn: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.fn = fn
+    fn: Any
+    """The function."""
 
     def describe(self) -> str:
         return f"builtin {getattr(self.fn, '__name__', '')}"
@@ -114,12 +110,7 @@ class BuiltinVariable(VariableTracker):
         known = GenericAliasVariable.of(self, self.fn, key)
         return known or GenericAliasVariable(self, key, **self.propagate(self, key))
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         handler = _HANDLERS.get(self.fn)
         if handler is not None and fits(self.fn, len(args), bool(kwargs)):
             found = handler(tx, args, kwargs)
@@ -307,7 +298,7 @@ def handles(*functions: object) -> Callable[[Handler], Handler]:
 
 
 @handles(len)
-def _len(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _len(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     (value,) = args
     options = VariableTracker.propagate(value)
     if isinstance(value, lists.BaseListVariable | dicts.ConstDictVariable):
@@ -323,7 +314,7 @@ def _len(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Varia
 
 
 @handles(builtins.iter)
-def _iter(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _iter(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if len(args) == 2:
         until = polyfills.called_until
         return polyfilled.make_iterator(tx, type(builtins.iter(int, 0)), until, args)
@@ -332,7 +323,7 @@ def _iter(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Vari
 
 
 @handles(next)
-def _next(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _next(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     iterator = args[0]
     if isinstance(iterator, UserDefinedObjectVariable) and iterator.has_special("__next__"):
         if len(args) == 1:
@@ -351,11 +342,7 @@ def _next(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Vari
 
 
 def _combine(function: type[Iterator[object]]) -> Handler:
-    def handler(
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker | None:
+    def handler(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
         count, strict = 0, False
         if function is enumerate and (
             start := kwargs.get("start") or next(builtins.iter(args[1:]), None)
@@ -377,13 +364,13 @@ _HANDLERS.update({function: _combine(function) for function in (zip, enumerate, 
 
 
 @handles(list)
-def _list(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _list(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     items = args[0].unpack(tx) if args else []
     return lists.ListVariable.new(items, VariableTracker.propagate(args)["guards"])
 
 
 @handles(tuple)
-def _tuple(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _tuple(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if args and type(args[0]) is lists.TupleVariable:
         return args[0]
     items = args[0].unpack(tx) if args else []
@@ -391,7 +378,7 @@ def _tuple(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Var
 
 
 @handles(dict)
-def _dict(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _dict(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     items: dict[object, VariableTracker] = {}
     for other in args:
         items.update(dicts.pairs_of(tx, other))
@@ -400,7 +387,7 @@ def _dict(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Vari
 
 
 @handles(set)
-def _set(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _set(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if args and isinstance(args[0], sets.SetVariable | dicts.ConstDictVariable | TensorVariable):
         return None  # these size the table in another way
     if args and isinstance(args[0], lists.BaseListVariable):
@@ -410,9 +397,7 @@ def _set(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Varia
 
 
 @handles(sorted)
-def _sorted(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _sorted(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if isinstance(args[0], sets.SetVariable) and not kwargs:
         found = fold(sorted, [ConstantVariable(args[0].elements)], {})
         return found.with_guards(args[0].guards)
@@ -420,16 +405,14 @@ def _sorted(
 
 
 @handles(slice)
-def _slice(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _slice(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     none = ConstantVariable(None)
     items = [none, *args, none] if len(args) == 1 else [*args, none][:3]
     return lists.SliceVariable(items, **VariableTracker.propagate(args))
 
 
 @handles(reversed)
-def _reversed(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _reversed(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     value = args[0]
     if isinstance(value, UserDefinedObjectVariable):
         if value.has_special("__reversed__"):
@@ -448,14 +431,14 @@ def _reversed(
 
 
 @handles(bool)
-def _bool(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _bool(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if not args:
         return ConstantVariable(False)
     return ConstantVariable(args[0].truth(tx), **VariableTracker.propagate(args))
 
 
 def _quantifier(stop: bool) -> Handler:
-    def handler(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker:
+    def handler(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         iterator = iter.iterate(tx, args[0])
         options = VariableTracker.propagate(args)
         while (value := iterator.next_variable(tx)) is not None:
@@ -476,7 +459,7 @@ _HANDLERS[all] = _quantifier(False)
 
 
 @handles(sum)
-def _sum(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _sum(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if set(kwargs) == {"start"} and len(args) == 1:
         args = [*args, kwargs["start"]]
     elif kwargs:
@@ -488,9 +471,7 @@ def _sum(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Varia
 
 
 @handles(isinstance)
-def _isinstance(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     value, classes = args
     kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
     found = [class_of(each) for each in kinds]
@@ -517,9 +498,7 @@ def _asks_the_program(cls: type) -> bool:
 
 
 @handles(issubclass)
-def _issubclass(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _issubclass(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     value, classes = args
     kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
     kind = class_of(value)
@@ -537,7 +516,7 @@ def class_of(tracker: VariableTracker) -> type:
 
 
 @handles(str)
-def _str(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if isinstance(args[0], ExceptionVariable):
         return args[0].text(tx)
     value = getattr(args[0], "value", None)
@@ -550,7 +529,7 @@ def _str(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Varia
 
 
 @handles(type)
-def _type(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _type(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if len(args) != 1:
         return None
     found: VariableTracker = tx.class_variable(args[0])
@@ -558,9 +537,7 @@ def _type(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Vari
 
 
 @handles(getattr)
-def _getattr(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _getattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     owner, name = args[0], args[1].as_python_constant()
     if len(args) == 3 and not has_attribute(tx, owner, name):
         return args[2].with_guards(owner.guards)
@@ -568,9 +545,7 @@ def _getattr(
 
 
 @handles(hasattr)
-def _hasattr(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _hasattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     owner, name = args[0], args[1].as_python_constant()
     return ConstantVariable(has_attribute(tx, owner, name), **VariableTracker.propagate(args))
 
@@ -589,9 +564,7 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
 
 
 @handles(object.__setattr__)
-def _object_setattr(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _object_setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     owner, name, value = args
     plain = getattr(owner, "generic_setattr_method", None) is object.__setattr__
     if not plain or not isinstance(owner, UserDefinedObjectVariable):
@@ -601,18 +574,14 @@ def _object_setattr(
 
 
 @handles(object.__new__)
-def _object_new(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _object_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     from stepper.native.variables.new_object import make_by_object
 
     return make_by_object(tx, args[0])
 
 
 @handles(set_grad_enabled)
-def _set_grad_enabled(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _set_grad_enabled(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     mode = args[0].as_python_constant()
     if type(mode) is not bool:
         return None
@@ -621,16 +590,14 @@ def _set_grad_enabled(
 
 
 @handles(setattr)
-def _setattr(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     owner, name, value = args
     owner.var_setattr(tx, name.as_python_constant(), value)
     return ConstantVariable(None)
 
 
 @handles(super)
-def _super(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _super(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     from stepper.native.variables.functions import CellVariable
     from stepper.native.variables.misc import SuperVariable
 
@@ -655,7 +622,7 @@ def _super(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Var
 
 
 @handles(id)
-def _id(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> VariableTracker | None:
+def _id(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     (owner,) = args
     known = tx.output.variables.values()
     value = next((each for each, tracker in known if tracker.identity is owner.identity), None)
@@ -666,24 +633,18 @@ def _id(tx: Translator, args: list[VariableTracker], kwargs: Keywords) -> Variab
 
 
 @handles(frozenset)
-def _frozenset(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _frozenset(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if not args or not isinstance(args[0], sets.SetVariable):
         return None
     return args[0].frozen()
 
 
 @handles(operator.contains)
-def _contains(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _contains(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     return ConstantVariable(args[0].contains(tx, args[1]), **VariableTracker.propagate(args))
 
 
 @handles(callable)
-def _callable(
-    tx: Translator, args: list[VariableTracker], kwargs: Keywords
-) -> VariableTracker | None:
+def _callable(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     found = has(args[0].python_type(), "__call__")  # a class itself is callable
     return ConstantVariable(found, **VariableTracker.propagate(args))

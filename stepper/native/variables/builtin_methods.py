@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from stepper.native import polyfills
 from stepper.native.exc import NativeError
 from stepper.native.guards.class_dicts import lookup
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 _METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -35,24 +34,17 @@ def bound_method(tx: Translator, owner: VariableTracker, name: str) -> VariableT
     return BoundBuiltinMethod(owner, name, guards=owner.guards)
 
 
+@tracker_class
 class GenericAliasVariable(VariableTracker):
     """`list[int]`, `Callable[..., int]` and the like, which say a type and are handed on.
 
     origin, key: the class, and what it is of.
-    alias: it; None: of what it is, is only known of the values.
     """
 
-    def __init__(
-        self,
-        origin: VariableTracker,
-        key: VariableTracker,
-        alias: object = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.origin = origin
-        self.key = key
-        self.alias = alias
+    origin: VariableTracker
+    key: VariableTracker
+    alias: object = None
+    """The alias itself, None: what it is of is only known as trackers."""
 
     @classmethod
     def of(
@@ -90,17 +82,14 @@ def _written(key: VariableTracker) -> object:
     return key.as_python_constant()
 
 
+@tracker_class
 class BoundBuiltinMethod(VariableTracker):
-    """A method of a builtin type, or of a tensor, with its object.
+    """A method of a builtin type, or of a tensor, with its object."""
 
-    obj: the object.
-    name: of the method.
-    """
-
-    def __init__(self, obj: VariableTracker, name: str, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.obj = obj
-        self.name = name
+    obj: VariableTracker
+    """The object."""
+    name: str
+    """The name of the method."""
 
     def describe(self) -> str:
         return f"method {self.name} of {self.obj.describe()}"
@@ -111,12 +100,7 @@ class BoundBuiltinMethod(VariableTracker):
     def truth(self, tx: Translator) -> bool:
         return True
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         method = getattr(self.obj.python_type(), self.name, None)
         if type(method) in _METHODS and (function := polyfills.METHODS.get(method)) is not None:
             return tx.interpret(function, [self.obj, *args], kwargs)

@@ -10,17 +10,16 @@ import builtins
 import operator
 import sys
 import types
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 CONSTANT_TYPES = frozenset(
     {
@@ -30,17 +29,14 @@ CONSTANT_TYPES = frozenset(
 )  # fmt: skip
 
 
+@tracker_class
 class ConstantVariable(VariableTracker):
-    """A constant.
-
-    value: of one of `CONSTANT_TYPES`, or a frozenset of such.
-    """
+    """A constant."""
 
     is_made = False
 
-    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: Any
+    """A constant of one of `CONSTANT_TYPES`, or a frozenset of such."""
 
     def python_type(self) -> type:
         return type(self.value)
@@ -78,11 +74,7 @@ class ConstantVariable(VariableTracker):
         return wrap_constant(value, self.guards)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         from stepper.native.variables.folding import fold
         from stepper.native.variables.lists import TupleVariable

@@ -23,10 +23,12 @@ from stepper.native.exc import RestartAnalysis
 from stepper.native.guards.class_dicts import find, has, lookup, order_of
 from stepper.native.source import BareSource, Source, bare
 from stepper.native.variables.base import (
+    Arguments,
     Keywords,
     ValueMutationExisting,
     ValueMutationNew,
     VariableTracker,
+    tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
@@ -96,7 +98,7 @@ class Holder(Protocol):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         """See `VariableTracker.var_getattr`."""
 
-    def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+    def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
         """Call a method that Python looks for in the class only."""
 
     def refuse(self, what: str) -> Exception:
@@ -128,7 +130,7 @@ def inherits(kind: type, name: str, start: int = 0) -> bool:
 
 
 def call_inherited(
-    tx: Translator, owner: Holder, name: str, args: list[VariableTracker], kwargs: Keywords
+    tx: Translator, owner: Holder, name: str, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     """Do what the method of the builtin base does."""
     kind = owner.python_type()
@@ -190,11 +192,7 @@ def shows(kind: type, name: str) -> bool:
 
 
 def _of_deque(
-    tx: Translator,
-    owner: Holder,
-    contents: VariableTracker,
-    name: str,
-    args: list[VariableTracker],
+    tx: Translator, owner: Holder, contents: VariableTracker, name: str, args: Arguments
 ) -> VariableTracker:
     """A method that only a deque has, or one that keeps to its length."""
     assert isinstance(contents, ListVariable)
@@ -223,11 +221,7 @@ def _of_deque(
 
 
 def _begin(
-    tx: Translator,
-    owner: Holder,
-    contents: VariableTracker,
-    args: list[VariableTracker],
-    kwargs: Keywords,
+    tx: Translator, owner: Holder, contents: VariableTracker, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     base = container_of(owner.python_type())
     store, none = tx.output.side_effects.store_attr, ConstantVariable(None)
@@ -253,11 +247,7 @@ def _begin(
 
 
 def _reorder(
-    tx: Translator,
-    contents: VariableTracker,
-    name: str,
-    args: list[VariableTracker],
-    kwargs: Keywords,
+    tx: Translator, contents: VariableTracker, name: str, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     assert isinstance(contents, ConstDictVariable)
     items = dict(contents.items)
@@ -337,7 +327,7 @@ def existing_contents(
     return found if isinstance(found, TupleVariable) else None
 
 
-def new_contents(tx: Translator, base: type, args: list[VariableTracker]) -> VariableTracker:
+def new_contents(tx: Translator, base: type, args: Arguments) -> VariableTracker:
     """What an object holds that is made, before its `__init__`; `args` are those of `__new__`."""
     place = tx.root.current_instruction.index
     if base is tuple:
@@ -398,24 +388,14 @@ def put_contents(
 _C.set_skip(put_contents.__code__, "recursive")
 
 
+@tracker_class
 class InheritedMethodVariable(BoundBuiltinMethod):
-    """A method that an object's class leaves to its builtin base, bound.
+    """A method that an object's class leaves to its builtin base, bound."""
 
-    by_name: whether reading the attribute gives it.
-    """
+    by_name: bool
+    """Whether reading the attribute gives it."""
 
-    def __init__(
-        self, obj: VariableTracker, name: str, by_name: bool, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(obj, name, **options)
-        self.by_name = by_name
-
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         owner: Holder = self.obj  # type: ignore[assignment]  # it is made for no others
         return call_inherited(tx, owner, self.name, args, kwargs)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextvars
 from typing import TYPE_CHECKING
 
-from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.base import Arguments, AttributeMutationNew, Keywords, VariableTracker
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 
@@ -28,11 +28,7 @@ class ContextVariable(VariableTracker):
         return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         effects = tx.output.side_effects
         match name, args:
@@ -59,10 +55,7 @@ class ContextTokenVariable(VariableTracker):
     """
 
     def __init__(
-        self,
-        var: ContextVariable,
-        before: VariableTracker | None,
-        guards: Guards,
+        self, var: ContextVariable, before: VariableTracker | None, guards: Guards
     ) -> None:
         super().__init__(guards=guards, mutation_type=AttributeMutationNew())
         self.var = var

@@ -9,7 +9,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -18,7 +18,13 @@ from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import is_original, require
-from stepper.native.variables.base import NO_GUARDS, VariableTracker
+from stepper.native.variables.base import (
+    NO_GUARDS,
+    Arguments,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import BaseUserFunctionVariable
 from stepper.native.variables.polyfilled import PolyfilledCallableVariable
@@ -35,7 +41,6 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument
 
     from stepper.native.protocols import Codegen, Output, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 GRAD_MODES: dict[object, bool | None] = {
     torch.no_grad: False,
@@ -81,15 +86,12 @@ def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
     return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
 
 
+@tracker_class
 class GradModeClassVariable(VariableTracker):
-    """`torch.no_grad` and its relatives.
+    """`torch.no_grad` and its relatives."""
 
-    value: the class.
-    """
-
-    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: Any
+    """The class."""
 
     def describe(self) -> str:
         return f"torch.{self.value.__name__}"
@@ -97,12 +99,7 @@ class GradModeClassVariable(VariableTracker):
     def python_type(self) -> type:
         return type
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         mode = GRAD_MODES[self.value]
         if mode is None and len(args) == 1 and not kwargs:
             chosen = args[0].as_python_constant()
@@ -143,27 +140,19 @@ class NullContextClassVariable(VariableTracker):
     def describe(self) -> str:
         return "contextlib.nullcontext"
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if len(args) > 1 or kwargs:
             raise self.refuse("a call with these arguments")
         result = args[0] if args else ConstantVariable(None)
         return NullContextVariable(result, **self.propagate(self, args))
 
 
+@tracker_class
 class NullContextVariable(ContextManagerVariable):
-    """A context manager that does nothing.
+    """A context manager that does nothing."""
 
-    enter_result: what `as` gets.
-    """
-
-    def __init__(self, enter_result: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.enter_result = enter_result
+    enter_result: VariableTracker
+    """What `as` gets."""
 
     def python_type(self) -> type:
         return contextlib.nullcontext
@@ -186,15 +175,12 @@ class NullContextVariable(ContextManagerVariable):
         codegen.call(1)
 
 
+@tracker_class
 class GradModeVariable(ContextManagerVariable):
-    """A context manager that sets the gradient mode.
+    """A context manager that sets the gradient mode."""
 
-    mode: which.
-    """
-
-    def __init__(self, mode: bool, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.mode = mode
+    mode: bool
+    """Whether gradients are on inside."""
 
     def describe(self) -> str:
         return "torch.enable_grad()" if self.mode else "torch.no_grad()"
@@ -215,12 +201,7 @@ class GradModeVariable(ContextManagerVariable):
         """What it puts back."""
         return tx.output.grad_enabled
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return decorated(tx, self.python_type(), [], args, kwargs)
 
     def reconstruct(self, codegen: Any) -> None:
@@ -228,16 +209,14 @@ class GradModeVariable(ContextManagerVariable):
         codegen.call(0)
 
 
+@tracker_class
 class SetGradVariable(GradModeVariable):
     """`torch.set_grad_enabled(mode)`, which has set it; as a context manager, it puts back what was
     before.
-
-    before: what that is.
     """
 
-    def __init__(self, mode: bool, before: bool, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(mode, **options)
-        self.before = before
+    before: bool
+    """The mode that is put back."""
 
     def describe(self) -> str:
         return f"torch.set_grad_enabled({self.mode})"
@@ -248,12 +227,7 @@ class SetGradVariable(GradModeVariable):
     def _before(self, tx: Translator) -> bool:
         return self.before
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         set_grad_mode(tx, self.before)
         return decorated(tx, self.python_type(), [ConstantVariable(self.mode)], args, kwargs)
 
@@ -293,22 +267,14 @@ def exit_of_grad_mode(kind: type, mode: bool, before: bool) -> object:
 _C.set_skip(exit_of_grad_mode.__code__, "recursive")
 
 
+@tracker_class
 class ExitVariable(VariableTracker):
-    """The exit function of a context.
+    """The exit function of a context."""
 
-    leave: does what it does.
-    manager: the context, once it has been entered.
-    """
-
-    def __init__(
-        self,
-        leave: Callable[[Translator], None],
-        manager: ContextManagerVariable,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.leave = leave
-        self.manager = manager
+    leave: Callable[[Translator], None]
+    """Does what leaving the context does."""
+    manager: ContextManagerVariable
+    """The context, once it has been entered."""
 
     def parts(self) -> Sequence[VariableTracker]:
         return self.manager.parts()
@@ -316,45 +282,29 @@ class ExitVariable(VariableTracker):
     def reconstruct(self, codegen: Codegen) -> None:
         self.manager.write_exit(codegen)
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         self.leave(tx)
         tx.leave_block(self)
         return ConstantVariable(None)
 
 
+@tracker_class
 class EnterVariable(VariableTracker):
-    """`__enter__` of a context that has been entered already, with its exit function.
+    """`__enter__` of a context that has been entered already, with its exit function."""
 
-    result: what it returns.
-    """
+    result: VariableTracker
+    """What entering the context returns."""
 
-    def __init__(self, result: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.result = result
-
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.result
 
 
+@tracker_class
 class ModeClassVariable(VariableTracker):
-    """A class of contexts that the graph enters and leaves by itself.
+    """A class of contexts that the graph enters and leaves by itself."""
 
-    value: the class.
-    """
-
-    def __init__(self, value: type, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: type
+    """The class."""
 
     def describe(self) -> str:
         return self.value.__qualname__
@@ -362,12 +312,7 @@ class ModeClassVariable(VariableTracker):
     def python_type(self) -> type:
         return type
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         given = [arg.as_python_constant() for arg in args]
         named = {key: value.as_python_constant() for key, value in kwargs.items()}
         try:
@@ -382,19 +327,14 @@ class ModeClassVariable(VariableTracker):
         return ModeVariable(self.value, MODES[self.value][1](made), **options)
 
 
+@tracker_class
 class ModeVariable(ContextManagerVariable):
-    """Such a context.
+    """A context of torch that sets a mode."""
 
-    kind: its class.
-    given: what it is made of.
-    """
-
-    def __init__(
-        self, kind: type, given: tuple[Argument, ...], **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.kind = kind
-        self.given = given
+    kind: type
+    """The class of the context."""
+    given: tuple[Argument, ...]
+    """What the context is made with."""
 
     def python_type(self) -> type:
         return self.kind
@@ -439,11 +379,7 @@ class InsideVariable(VariableTracker):
 
 
 def decorated(
-    tx: Translator,
-    kind: type,
-    given: list[VariableTracker],
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    tx: Translator, kind: type, given: list[VariableTracker], args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     """A function that is called in a gradient mode: what the context that is made of `given` is
     called with."""

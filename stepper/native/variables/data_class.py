@@ -11,12 +11,18 @@ from __future__ import annotations
 import sys
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup, note_all
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    AttributeMutationNew,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import bound_method
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of
@@ -27,7 +33,6 @@ from stepper.native.variables.user_defined import UserDefinedClassVariable, gets
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 _GENERATED = frozenset(
     {
@@ -64,12 +69,7 @@ def is_slot(value: object) -> bool:
 class DataClassClassVariable(UserDefinedClassVariable):
     """A class of such outputs."""
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         names = list(self.value.__dataclass_fields__)
         if self.source is None or len(args) > len(names) or {*kwargs} - {*names[len(args) :]}:
             raise self.refuse("a call with these arguments")
@@ -91,22 +91,14 @@ class DataClassClassVariable(UserDefinedClassVariable):
         return DataClassVariable(self, fields, mutation_type=AttributeMutationNew(), **options)
 
 
+@tracker_class
 class DataClassVariable(VariableTracker):
-    """An output that the frame made.
+    """An output that the frame made."""
 
-    cls: its class.
-    fields: of each field the value; those that are not None are its items.
-    """
-
-    def __init__(
-        self,
-        cls: DataClassClassVariable,
-        fields: dict[str, VariableTracker],
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.cls = cls
-        self.fields = fields
+    cls: DataClassClassVariable
+    """The class of the object."""
+    fields: dict[str, VariableTracker]
+    """The value of each field; those that are not None are its items."""
 
     def python_type(self) -> type:
         kind: type = self.cls.value
@@ -151,11 +143,7 @@ class DataClassVariable(VariableTracker):
         return TupleVariable(list(items.values()), guards=self.guards).getitem(tx, key)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         items = self._items(tx)
         if name == "to_tuple" and not args and not kwargs:

@@ -9,11 +9,14 @@ from typing import TYPE_CHECKING, Any, Unpack
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import (
     NO_GUARDS,
+    Arguments,
     Guards,
+    Keywords,
     TrackedKey,
     ValueMutationNew,
     VariableTracker,
     refuse_finalizers,
+    tracker_class,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
@@ -103,11 +106,7 @@ class ConstDictVariable(HasBuiltinMethods):
         self.become(tx, {**self.items, key_of(key): value}, "setitem", key, value)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         options = self.propagate(self, args)
         none = ConstantVariable(None)
@@ -159,19 +158,14 @@ class ConstDictVariable(HasBuiltinMethods):
         codegen.build("BUILD_MAP", len(self.items))
 
 
+@tracker_class
 class DictViewVariable(VariableTracker):
-    """`keys()`, `values()` or `items()` of a dictionary.
+    """`keys()`, `values()` or `items()` of a dictionary."""
 
-    base: the dictionary.
-    view: which of them.
-    """
-
-    def __init__(
-        self, base: ConstDictVariable, view: str, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.base = base
-        self.view = view
+    base: ConstDictVariable
+    """The dictionary."""
+    view: str
+    """The name of the method that gives the view."""
 
     def python_type(self) -> type:
         return type(getattr({}, self.view)())

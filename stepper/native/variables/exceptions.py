@@ -19,7 +19,14 @@ from stepper import _C
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of
 from stepper.native.source import AttrSource, GetItemSource, Source
-from stepper.native.variables.base import AttributeMutationNew, TrackedKey, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    AttributeMutationNew,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.constant import ConstantVariable, is_constant
 
 if TYPE_CHECKING:
@@ -51,15 +58,12 @@ _KNOWN = frozenset(
 """Classes of what operations on constants raise that is the same when it is raised again."""
 
 
+@tracker_class
 class ExceptionClassVariable(VariableTracker):
-    """A builtin class of exceptions.
+    """A builtin class of exceptions."""
 
-    value: the class.
-    """
-
-    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: Any
+    """The class."""
 
     def describe(self) -> str:
         return f"class {self.value.__name__}"
@@ -70,12 +74,7 @@ class ExceptionClassVariable(VariableTracker):
     def truth(self, tx: Translator) -> bool:
         return True
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if kwargs:
             raise self.refuse("a call with keyword arguments")
         if issubclass(self.value, _WITH_FIELDS) and args:
@@ -189,25 +188,17 @@ class ExceptionVariable(VariableTracker):
         codegen.call(1 + len(self.args))
 
 
+@tracker_class
 class ExceptionInitVariable(VariableTracker):
-    """`BaseException.__init__` of an exception: it takes its arguments.
+    """`BaseException.__init__` of an exception: it takes its arguments."""
 
-    obj: the exception.
-    """
-
-    def __init__(self, obj: ExceptionVariable, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.obj = obj
+    obj: ExceptionVariable
+    """The exception."""
 
     def python_type(self) -> type:
         return types.MethodWrapperType
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         from stepper.native.variables.lists import TupleVariable
 
         if kwargs:

@@ -11,7 +11,7 @@ import torch
 
 from stepper.native.exc import unimplemented
 from stepper.native.variables import lists
-from stepper.native.variables.base import NO_GUARDS, Guards, VariableTracker
+from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableTracker
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.exceptions import observed_error
 from stepper.support.outside import comes_from_outside
@@ -29,7 +29,7 @@ OPERATORS: frozenset[object] = frozenset(
 def fold(
     function: Callable[..., object],
     args: Sequence[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    kwargs: Keywords,
     skip: int = 0,
 ) -> VariableTracker:
     """Call a function of constants; of the first `skip` arguments only the guards count.

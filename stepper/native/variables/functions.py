@@ -16,9 +16,12 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, STEPPER, TORCH
 from stepper.native.source import AttrSource, ClosureSource, DefaultsSource, GlobalSource
 from stepper.native.variables.base import (
+    Arguments,
     AttributeMutationExisting,
     AttributeMutationNew,
+    Keywords,
     VariableTracker,
+    tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
@@ -33,22 +36,14 @@ if TYPE_CHECKING:
     from stepper.native.variables.base import TrackerOptions
 
 
+@tracker_class
 class CellVariable(VariableTracker):
-    """A cell; what it holds is in the side effects, once it has been written.
+    """A cell; what it holds is in the side effects, once it has been written."""
 
-    local_name: the variable's name.
-    pre_existing_contents: what it held when the frame was entered.
-    """
-
-    def __init__(
-        self,
-        local_name: str,
-        pre_existing_contents: VariableTracker | None = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.local_name = local_name
-        self.pre_existing_contents = pre_existing_contents
+    local_name: str
+    """The variable's name."""
+    pre_existing_contents: VariableTracker | None = None
+    """What the cell held when the frame was entered."""
 
     @classmethod
     def new(cls, tx: Translator, name: str, value: VariableTracker | None) -> CellVariable:
@@ -126,12 +121,7 @@ class BaseUserFunctionVariable(VariableTracker):
         """A function with the code, name and globals."""
         raise NotImplementedError
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         function = self.get_function()
         stands_in = polyfills.FUNCTIONS.get(function)
         if stands_in is not None:
@@ -150,12 +140,7 @@ class BaseUserFunctionVariable(VariableTracker):
 
         return tx.inline_user_function(self, function, bind)
 
-    def bind(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> dict[str, VariableTracker]:
+    def bind(self, tx: Translator, args: Arguments, kwargs: Keywords) -> dict[str, VariableTracker]:
         """The locals with which the function's frame begins."""
         raise NotImplementedError
 
@@ -227,12 +212,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
             for position, (name, cell) in enumerate(zip(names, cells, strict=True))
         )
 
-    def bind(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> dict[str, VariableTracker]:
+    def bind(self, tx: Translator, args: Arguments, kwargs: Keywords) -> dict[str, VariableTracker]:
         fn = self.fn
         source = self.source
         defaults: dict[str, VariableTracker] = {}
@@ -268,11 +248,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
 
 
 def existing_cell(
-    tx: Translator,
-    owner: UserFunctionVariable,
-    position: int,
-    name: str,
-    cell: types.CellType,
+    tx: Translator, owner: UserFunctionVariable, position: int, name: str, cell: types.CellType
 ) -> CellVariable:
     """The cell of an existing function; one tracker for each cell."""
     known = tx.output.variables.get(id(cell))
@@ -363,12 +339,7 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         cells = self.attributes[8].unpack(tx) if 8 in self.attributes else ()
         return tuple(cell for cell in cells if isinstance(cell, CellVariable))
 
-    def bind(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> dict[str, VariableTracker]:
+    def bind(self, tx: Translator, args: Arguments, kwargs: Keywords) -> dict[str, VariableTracker]:
         names = self.code.co_varnames[: self.code.co_argcount]
         positional = self.attributes[1].unpack(tx) if 1 in self.attributes else []
         named = self.attributes.get(2)
@@ -402,8 +373,8 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
 def bind_arguments(
     tx: Translator,
     fn: types.FunctionType,
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    args: Arguments,
+    kwargs: Keywords,
     defaults: dict[str, VariableTracker],
 ) -> dict[str, VariableTracker]:
     """Sort arguments into parameters, as CPython does.
@@ -445,19 +416,14 @@ def bind_arguments(
     return bound
 
 
+@tracker_class
 class UserMethodVariable(BaseUserFunctionVariable):
-    """A bound method of a Python function.
+    """A bound method of a Python function."""
 
-    fn: the function's tracker.
-    obj: what it is bound to.
-    """
-
-    def __init__(
-        self, fn: BaseUserFunctionVariable, obj: VariableTracker, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.fn = fn
-        self.obj = obj
+    fn: BaseUserFunctionVariable
+    """The function's tracker."""
+    obj: VariableTracker
+    """The object that the method is bound to."""
 
     def describe(self) -> str:
         return self.fn.describe()
@@ -465,12 +431,7 @@ class UserMethodVariable(BaseUserFunctionVariable):
     def python_type(self) -> type:
         return types.MethodType
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.fn.call_function(tx, [self.obj, *args], kwargs)
 
     def parts(self) -> Sequence[VariableTracker]:

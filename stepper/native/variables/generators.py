@@ -8,12 +8,18 @@ from __future__ import annotations
 
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple, Unpack
+from typing import TYPE_CHECKING, NamedTuple
 
 from stepper.native import polyfills
 from stepper.native.bytecode.opcodes import handler_of, listing, resume_index
 from stepper.native.exc import unimplemented
-from stepper.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    Keywords,
+    ValueMutationNew,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import ExceptionVariable, ObservedException, observed
@@ -21,7 +27,6 @@ from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, InlinedTranslator, Position, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 _CLOSED_QUIETLY = (Sequence.__iter__.__code__, polyfills.items_by_index.__code__)
@@ -35,25 +40,16 @@ class Suspended(NamedTuple):
     at: Position
 
 
+@tracker_class
 class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
-    """A generator.
+    """A generator."""
 
-    code: its code.
-    state: where it stands now; None: it has ended.
-    returned: what it returned in the end.
-    """
-
-    def __init__(
-        self,
-        code: types.CodeType,
-        state: Suspended | None,
-        returned: VariableTracker | None = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.code = code
-        self.state = state
-        self.returned = returned
+    code: types.CodeType
+    """The code of the generator."""
+    state: Suspended | None
+    """Where it stands now; None: it has ended."""
+    returned: VariableTracker | None = None
+    """What it returned in the end."""
 
     @classmethod
     def begin(cls, tx: InlinedTranslator) -> LocalGeneratorObjectVariable:
@@ -70,11 +66,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         return None if self.state is None else self._go_on(tx, None)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
         begun = self.state is not None and self.state.at.instruction_pointer > resume_index(
@@ -97,10 +89,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         raise observed(StopIteration)
 
     def _go_on(
-        self,
-        tx: Translator,
-        thrown: ExceptionVariable | None,
-        sent: VariableTracker | None = None,
+        self, tx: Translator, thrown: ExceptionVariable | None, sent: VariableTracker | None = None
     ) -> VariableTracker | None:
         """Run on to the next value, None: there is none; with an exception, raise that first; with
         a value that is sent, give it that."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 from stepper import _C
 from stepper.native import polyfills
 from stepper.native.exc import unimplemented
-from stepper.native.variables.base import ValueMutationNew, VariableTracker
+from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, DictViewVariable
 from stepper.native.variables.lists import (
@@ -26,12 +26,14 @@ if TYPE_CHECKING:
     from stepper.native.variables.base import TrackerOptions
 
 
+@tracker_class
 class IteratorVariable(VariableTracker):
     """An iterator that the frame made."""
 
-    def __init__(self, **options: Unpack[TrackerOptions]) -> None:
-        options.setdefault("mutation_type", ValueMutationNew())
-        super().__init__(**options)
+    def __post_init__(self) -> None:
+        if self.mutation_type is None:
+            self.mutation_type = ValueMutationNew()
+        super().__post_init__()
 
     def next_variable(self, tx: Translator) -> VariableTracker | None:
         """The next value, None: there is none."""
@@ -61,19 +63,14 @@ class IteratorVariable(VariableTracker):
         return answer.truth(tx)
 
 
+@tracker_class
 class ListIteratorVariable(IteratorVariable):
-    """Over a sequence that may change meanwhile.
+    """Over a sequence that may change meanwhile."""
 
-    base: the sequence.
-    index: of the next item, None: exhausted.
-    """
-
-    def __init__(
-        self, base: VariableTracker, index: int | None = 0, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.base = base
-        self.index = index
+    base: VariableTracker
+    """The sequence."""
+    index: int | None = 0
+    """The place of the next item, None: exhausted."""
 
     def python_type(self) -> type:
         return type(iter([])) if self.base.python_type() is list else type(iter(()))
@@ -130,25 +127,16 @@ class ConstantIteratorVariable(ListIteratorVariable):
         return items
 
 
+@tracker_class
 class ElementIteratorVariable(IteratorVariable):
-    """Over a view of a dictionary, or a set: what must not change its size meanwhile.
+    """Over a view of a dictionary, or a set: what must not change its size meanwhile."""
 
-    base: the view or set.
-    index: of the next element, None: exhausted.
-    layout: of the base when the iteration began.
-    """
-
-    def __init__(
-        self,
-        base: VariableTracker,
-        index: int | None,
-        layout: object,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.base = base
-        self.index = index
-        self.layout = layout
+    base: VariableTracker
+    """The view or set."""
+    index: int | None
+    """The place of the next element, None: exhausted."""
+    layout: object
+    """The layout of the base when the iteration began."""
 
     def python_type(self) -> type:
         if isinstance(self.base, DictViewVariable):

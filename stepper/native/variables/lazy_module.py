@@ -17,7 +17,7 @@ import torch
 from torch.nn.modules.lazy import LazyModuleMixin
 
 from stepper.native.exc import NativeError, PrepareFirst, unimplemented
-from stepper.native.variables.base import LazyVariableTracker
+from stepper.native.variables.base import Arguments, Keywords, LazyVariableTracker
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.lists import BaseListVariable
 from stepper.native.variables.named_tuple import NamedTupleVariable
@@ -52,10 +52,7 @@ def is_to_be_prepared(module: torch.nn.Module, tx: Translator) -> TypeGuard[Lazy
 
 
 def prepare(
-    tx: Translator,
-    module: LazyModuleMixin,
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    tx: Translator, module: LazyModuleMixin, args: Arguments, kwargs: Keywords
 ) -> Exception:
     """To be raised at a call of the module."""
     infer = makes_ready(module)

@@ -11,11 +11,14 @@ import torch
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.variables.base import (
+    Arguments,
     Guards,
+    Keywords,
     MutationType,
     ValueMutationNew,
     VariableTracker,
     refuse_finalizers,
+    tracker_class,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
@@ -86,11 +89,7 @@ class BaseListVariable(HasBuiltinMethods):
         return any(tx.same_or_equal(tx.realize(each), item) for each in self.items)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         options = self.propagate(self, args)
         if name == "index" and 0 < len(args) < 4 and not kwargs:
@@ -135,11 +134,7 @@ class SizeVariable(BaseListVariable):
         codegen.call(1)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name == "numel" and not args:
             return ConstantVariable(self.as_python_constant().numel(), **self.propagate(self))
@@ -163,11 +158,7 @@ class ListVariable(BaseListVariable):
         return all(item.is_python_constant() for item in self.items)
 
     def become(
-        self,
-        tx: Translator,
-        items: Sequence[VariableTracker],
-        what: str,
-        *because: VariableTracker,
+        self, tx: Translator, items: Sequence[VariableTracker], what: str, *because: VariableTracker
     ) -> VariableTracker:
         """The list gets these items; the guards of those that are `because` count."""
         key: MutationType | None = self.mutation_type
@@ -191,11 +182,7 @@ class ListVariable(BaseListVariable):
         self.become(tx, items, "setitem", key, value)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         items = list(self.items)
         none = ConstantVariable(None)
@@ -246,15 +233,12 @@ class ListVariable(BaseListVariable):
         codegen.build("BUILD_LIST", len(self.items))
 
 
+@tracker_class
 class RangeVariable(VariableTracker):
-    """A range.
+    """A range."""
 
-    value: the range itself.
-    """
-
-    def __init__(self, value: range, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: range
+    """The range itself."""
 
     def python_type(self) -> type:
         return range

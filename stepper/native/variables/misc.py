@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import types
 import weakref
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from stepper.native.bytecode.bytecode_analysis import argument_count
 from stepper.native.guards.class_dicts import MISSING, find, has, lookup, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, GetItemSource, LocalSource, ReferentSource
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
@@ -22,7 +22,6 @@ from stepper.native.versions import STAND_INS
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 def is_stand_in(value: object) -> bool:
@@ -35,15 +34,12 @@ def is_stand_in(value: object) -> bool:
     return behind in own and has(kind, "__getattr__")
 
 
+@tracker_class
 class PythonModuleVariable(VariableTracker):
-    """A module.
+    """A module."""
 
-    value: it.
-    """
-
-    def __init__(self, value: types.ModuleType, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: types.ModuleType
+    """The Python module."""
 
     def describe(self) -> str:
         return f"module {self.value.__name__}"
@@ -106,11 +102,7 @@ class EnvironVariable(VariableTracker):
         return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name != "get" or len(args) not in (1, 2) or kwargs:
             raise self.refuse(f"method {name}")
@@ -138,17 +130,12 @@ class EnvironVariable(VariableTracker):
         return ConstantVariable(value, guards=self.guards | key.guards | guards)
 
 
+@tracker_class
 class WeakReferenceVariable(VariableTracker):
-    """A weak reference.
+    """A weak reference."""
 
-    value: it.
-    """
-
-    def __init__(
-        self, value: weakref.ReferenceType[object], **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: weakref.ReferenceType[object]
+    """The weak reference."""
 
     def python_type(self) -> type:
         return weakref.ReferenceType
@@ -156,12 +143,7 @@ class WeakReferenceVariable(VariableTracker):
     def truth(self, tx: Translator) -> bool:
         return True
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if args or kwargs or self.source is None:
             raise self.refuse("a call")
         if not holds_all(tx):
@@ -182,19 +164,14 @@ def _is_of(value: VariableTracker | None, source: LocalSource) -> bool:
     return value is not None and value.source == source
 
 
+@tracker_class
 class SuperVariable(VariableTracker):
-    """`super()`.
+    """`super()`."""
 
-    objvar: the object.
-    typevar: the class after which the search begins.
-    """
-
-    def __init__(
-        self, typevar: VariableTracker, objvar: VariableTracker, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.typevar = typevar
-        self.objvar = objvar
+    typevar: VariableTracker
+    """The class after which the search begins."""
+    objvar: VariableTracker
+    """The object."""
 
     def python_type(self) -> type:
         return super
@@ -237,15 +214,12 @@ class SuperVariable(VariableTracker):
         return objvar.attribute(tx, AttrSource(of_class, name), found).with_guards(self.guards)
 
 
+@tracker_class
 class GenericAccessVariable(VariableTracker):
-    """What stores or finds an attribute when nobody in between does it otherwise.
+    """What stores or finds an attribute when nobody in between does it otherwise."""
 
-    obj: the object.
-    """
-
-    def __init__(self, obj: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.obj = obj
+    obj: VariableTracker
+    """The object."""
 
     def python_type(self) -> type:
         return type(object().__str__)
@@ -254,12 +228,7 @@ class GenericAccessVariable(VariableTracker):
 class GenericInitVariable(GenericAccessVariable):
     """`object.__init__` of an object, which does nothing."""
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if args or kwargs:
             raise self.refuse("a call with arguments")
         return ConstantVariable(None)
@@ -268,12 +237,7 @@ class GenericInitVariable(GenericAccessVariable):
 class GenericSetattrVariable(GenericAccessVariable):
     """`object.__setattr__` of an object, or `nn.Module.__setattr__` of a module."""
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         store = getattr(self.obj, "generic_setattr", None)
         if store is None or len(args) != 2 or kwargs:
             raise self.refuse("a call")
@@ -284,12 +248,7 @@ class GenericSetattrVariable(GenericAccessVariable):
 class GenericGetattrVariable(GenericAccessVariable):
     """`object.__getattribute__` of an object."""
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         find = getattr(self.obj, "generic_getattr", None)
         if find is None or len(args) != 1 or kwargs:
             raise self.refuse("a call")

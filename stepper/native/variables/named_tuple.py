@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
 from stepper.native.guards.class_dicts import class_dict, lookup, note_all
 from stepper.native.source import AttrSource, Source, TypeSource
-from stepper.native.variables.base import Guards, VariableTracker
+from stepper.native.variables.base import Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.exceptions import make_instance
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import TupleVariable
@@ -100,12 +100,7 @@ class NamedTupleVariable(TupleVariable):
 class NamedTupleClassVariable(UserDefinedClassVariable):
     """A class of named tuples."""
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         names = self.value._fields
         new = lookup(self.value, "__new__")
         if self.source is None or not _is_generated(new, names):

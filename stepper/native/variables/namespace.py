@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
-from stepper.native.variables.base import TrackerOptions, VariableTracker
+from stepper.native.variables.base import VariableTracker, tracker_class
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
 
 
+@tracker_class
 class NamespaceVariable(VariableTracker):
-    """A module's global variables, as something that the frame changes.
+    """A module's global variables, as something that the frame changes."""
 
-    namespace: the dictionary.
-    """
-
-    def __init__(self, namespace: dict[str, object], **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.namespace = namespace
+    namespace: dict[str, object]
+    """The dictionary."""
 
 
 def stored_in(tx: Translator, namespace: dict[str, object], name: str) -> VariableTracker | None:

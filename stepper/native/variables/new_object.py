@@ -13,14 +13,20 @@ import abc
 import collections
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import torch
 
 from stepper.native.guards.class_dicts import class_dict, has, lookup
 from stepper.native.source import Source
 from stepper.native.variables import containers
-from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    AttributeMutationNew,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
 from stepper.native.variables.lists import TupleVariable
@@ -31,29 +37,21 @@ from stepper.native.variables.user_defined import (
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
+@tracker_class
 class NewObjectVariable(UserDefinedObjectVariable):
     """An object that the frame made.
 
     value: an empty instance of its class, which stands for it while tracing.
-    cls: its class.
-    held: what it holds, if it is a container by inheritance.
     """
 
     is_new = True
 
-    def __init__(
-        self,
-        value: object,
-        cls: UserDefinedClassVariable,
-        held: VariableTracker | None = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(value, **options)
-        self.cls = cls
-        self.held = held
+    cls: UserDefinedClassVariable
+    """The class of the object."""
+    held: VariableTracker | None = None
+    """What the object holds, if it is a container by inheritance."""
 
     def contents(self, tx: Translator) -> VariableTracker:
         assert self.held is not None
@@ -101,10 +99,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
 
 
 def make_new(
-    tx: Translator,
-    cls: UserDefinedClassVariable,
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    tx: Translator, cls: UserDefinedClassVariable, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     """`cls(*args, **kwargs)`."""
     kind = cls.value
@@ -166,10 +161,7 @@ def _make_empty(
 
 
 def _make_by_program(
-    tx: Translator,
-    cls: UserDefinedClassVariable,
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    tx: Translator, cls: UserDefinedClassVariable, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     """An instance of a class that has a `__new__`, which may give something else, too."""
     function = cls.var_getattr(tx, "__new__")
@@ -187,10 +179,7 @@ def _make_by_program(
 
 
 def _call_init(
-    tx: Translator,
-    made: NewObjectVariable | ExceptionVariable,
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    tx: Translator, made: NewObjectVariable | ExceptionVariable, args: Arguments, kwargs: Keywords
 ) -> None:
     method = made.attribute_of_class(tx, "__init__")
     result = method.call_function(tx, args, kwargs)
@@ -199,10 +188,7 @@ def _call_init(
 
 
 def _make_exception(
-    tx: Translator,
-    cls: UserDefinedClassVariable,
-    args: list[VariableTracker],
-    kwargs: dict[str, VariableTracker],
+    tx: Translator, cls: UserDefinedClassVariable, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
     kind = cls.value
     makes, begin = lookup(kind, "__new__"), lookup(kind, "__init__")

@@ -8,7 +8,7 @@ mode. Parameters and buffers are inputs of the graph, checked like all tensors.
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 import torch
 import torch.fx
@@ -19,7 +19,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import is_original
 from stepper.native.guards.scope import HOOKS_OF_CALLS, has_hooks
 from stepper.native.source import AttrSource, GetItemSource
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.lazy_module import is_to_be_prepared, prepare
@@ -31,7 +31,6 @@ from stepper.native.versions import is_called_plainly
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.base import TrackerOptions
 
 _HOOKS_OF_BUFFERS = ("_global_buffer_registration_hooks",)
 
@@ -186,12 +185,7 @@ class NNModuleVariable(UserDefinedObjectVariable):
             return bool(self.length(tx).as_python_constant())
         return super().truth(tx)
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         kind = type(self.value)
         if (inner := vars(kind).get("stands_for_module")) is not None:
             return self.registered(tx, inner).call_function(tx, args, kwargs)
@@ -224,36 +218,25 @@ class NNModuleVariable(UserDefinedObjectVariable):
         return super().getitem(tx, key)
 
 
+@tracker_class
 class RegisteredVariable(VariableTracker):
-    """`nn.Module.__getattr__` of a module, whose class has a method of its own before it.
+    """`nn.Module.__getattr__` of a module, whose class has a method of its own before it."""
 
-    module: the module.
-    """
+    module: NNModuleVariable
+    """The module."""
 
-    def __init__(self, module: NNModuleVariable, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.module = module
-
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if len(args) != 1 or kwargs:
             raise self.refuse("a call with these arguments")
         return self.module.registered(tx, args[0].as_python_constant())
 
 
+@tracker_class
 class ModuleListSliceVariable(VariableTracker):
-    """A slice of a `ModuleList`, which is a list of its own: to go through.
+    """A slice of a `ModuleList`, which is a list of its own: to go through."""
 
-    items: a tuple of its modules.
-    """
-
-    def __init__(self, items: VariableTracker, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.items = items
+    items: VariableTracker
+    """A tuple of its modules."""
 
     def python_type(self) -> type:
         return torch.nn.ModuleList

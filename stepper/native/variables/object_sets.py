@@ -16,7 +16,9 @@ import torch
 from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables.base import (
+    Arguments,
     Guards,
+    Keywords,
     ValueMutationNew,
     VariableTracker,
 )
@@ -134,11 +136,7 @@ class ObjectSetVariable(HasBuiltinMethods):
         return []
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if self.mutation_type is None or kwargs or len(args) != 1:
             raise self.refuse(f"method {name}")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 from stepper import _C
 from stepper.native.guards.class_dicts import has
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import AttributeMutationNew, VariableTracker
+from stepper.native.variables.base import Arguments, AttributeMutationNew, Keywords, VariableTracker
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.functions import has_stored
@@ -37,12 +37,7 @@ class FunctoolsPartialClassVariable(VariableTracker):
     def python_type(self) -> type:
         return type
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not args:
             raise self.refuse("a call without a function")
         func, *rest = args
@@ -84,7 +79,7 @@ class FunctoolsPartialVariable(VariableTracker):
         self,
         func: VariableTracker,
         args: Sequence[VariableTracker],
-        keywords: dict[str, VariableTracker],
+        keywords: Keywords,
         value: functools.partial[object] | None = None,
         **options: Unpack[TrackerOptions],
     ) -> None:
@@ -121,12 +116,7 @@ class FunctoolsPartialVariable(VariableTracker):
         """Whether it has the attribute: one that all partials have, or one that was stored."""
         return has(functools.partial, name) or has_stored(tx, self, self.value, name)
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         positional = [tx.realize(arg) for arg in self.args] + args
         named = {key: tx.realize(value) for key, value in self.keywords.items()} | kwargs
         return tx.realize(self.func).call_function(tx, positional, named).with_guards(self.guards)

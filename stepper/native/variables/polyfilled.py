@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, Unsupported
-from stepper.native.variables.base import Keywords, VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 def make_iterator(
@@ -30,7 +29,7 @@ def make_iterator(
 
 
 def call(
-    tx: Translator, builtin: object, called: VariableTracker, args: list[VariableTracker],
+    tx: Translator, builtin: object, called: VariableTracker, args: Arguments,
     kwargs: Keywords,
 ) -> VariableTracker | None:  # fmt: skip
     """A call of a builtin for which something is interpreted; None: there is nothing.
@@ -53,21 +52,16 @@ def call(
     return None
 
 
+@tracker_class
 class PolyfilledIteratorVariable(IteratorVariable):
-    """An iterator of a builtin class, whose values a generator gives.
+    """An iterator of a builtin class, whose values a generator gives."""
 
-    kind: its class.
-    values: the generator.
-    place: the instruction by which it was made.
-    """
-
-    def __init__(
-        self, kind: type, values: VariableTracker, place: int, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.kind = kind
-        self.values = values
-        self.place = place
+    kind: type
+    """The builtin class of the iterator."""
+    values: VariableTracker
+    """The generator."""
+    place: int
+    """The instruction by which it was made."""
 
     def python_type(self) -> type:
         return self.kind
@@ -90,29 +84,20 @@ class PolyfilledIteratorVariable(IteratorVariable):
             raise RestartAnalysis(self.place, reason) from None
 
 
+@tracker_class
 class PolyfilledCallableVariable(VariableTracker):
     """An object of a builtin class that is there to be called.
 
-    cls: its class.
-    inner: the function that is interpreted.
     args, kwargs: what it was made of.
     """
 
-    def __init__(
-        self,
-        cls: VariableTracker,
-        kind: type,
-        inner: VariableTracker,
-        args: Sequence[VariableTracker],
-        kwargs: Keywords,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.cls = cls
-        self.kind = kind
-        self.inner = inner
-        self.args = args
-        self.kwargs = kwargs
+    cls: VariableTracker
+    """The class of the object."""
+    kind: type
+    inner: VariableTracker
+    """The function that is interpreted."""
+    args: Sequence[VariableTracker]
+    kwargs: Keywords
 
     def python_type(self) -> type:
         return self.kind
@@ -120,12 +105,7 @@ class PolyfilledCallableVariable(VariableTracker):
     def truth(self, tx: Translator) -> bool:
         return True
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.inner.call_function(tx, args, kwargs)
 
     def parts(self) -> Sequence[VariableTracker]:

@@ -8,11 +8,12 @@ Whatever needs all of it, as to go through it or to change it, is refused.
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import is_immortal
 from stepper.native.source import ConstantSource, KeyedSource
+from stepper.native.variables.base import Arguments, Keywords, tracker_class
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.dicts import key_of
@@ -20,18 +21,15 @@ from stepper.native.variables.exceptions import observed
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions, VariableTracker
+    from stepper.native.variables.base import VariableTracker
 
 
+@tracker_class
 class RegistryVariable(HasBuiltinMethods):
-    """See the module's essay.
+    """See the module's essay."""
 
-    value: the dictionary or set; its keys are constants, or equal to themselves only.
-    """
-
-    def __init__(self, value: Collection[object], **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: Collection[object]
+    """The dictionary or set; its keys are constants, or equal to themselves only."""
 
     def python_type(self) -> type:
         return type(self.value)
@@ -51,11 +49,7 @@ class RegistryVariable(HasBuiltinMethods):
         return found.with_guards(self.guards | key.guards)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name != "get" or not isinstance(self.value, dict) or len(args) not in (1, 2) or kwargs:
             raise self.refuse(f"method {name}")

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.source import MemberSource
 from stepper.native.variables.base import (
+    Arguments,
     Guards,
+    Keywords,
     TrackedKey,
     ValueMutationExisting,
     ValueMutationNew,
@@ -171,11 +173,7 @@ class SetVariable(HasBuiltinMethods):
         return SetVariable((frozenset, self), (), self.elements, guards=self.guards)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if self.may_hold_objects and self.mutation_type is not None and len(args) == 1:
             listed = name == "update" and isinstance(args[0], BaseListVariable)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import inspect
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable, UserMethodVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 class SignatureFunctionVariable(VariableTracker):
@@ -25,12 +24,7 @@ class SignatureFunctionVariable(VariableTracker):
     def python_type(self) -> type:
         return type(inspect.signature)
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if len(args) != 1 or kwargs:
             raise self.refuse("a call with these arguments")
         function = args[0].fn if isinstance(args[0], UserMethodVariable) else args[0]
@@ -48,15 +42,12 @@ class SignatureFunctionVariable(VariableTracker):
         return SignatureVariable(names, **self.propagate(self, args))
 
 
+@tracker_class
 class SignatureVariable(VariableTracker):
-    """A signature.
+    """A signature."""
 
-    names: of its parameters.
-    """
-
-    def __init__(self, names: list[str], **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.names = names
+    names: list[str]
+    """The names of the parameters."""
 
     def python_type(self) -> type:
         return inspect.Signature

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.tracing.source_lines import lines_as_found
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import sym_sqrt
 
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 """Classes of torch's symbolic numbers."""
@@ -53,15 +52,12 @@ _IN_GRAPH: dict[object, object] = {
 _ARITIES = {max: 2, min: 2, float: 1, int: 1, math.sqrt: 1}
 
 
+@tracker_class
 class SymNodeVariable(VariableTracker):
-    """A symbolic number.
+    """A symbolic number."""
 
-    proxy: its node.
-    """
-
-    def __init__(self, proxy: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.proxy = proxy
+    proxy: Any
+    """The node whose result it stands for."""
 
     @property
     def sym_num(self) -> object:
@@ -113,11 +109,7 @@ class SymNodeVariable(VariableTracker):
         return self.specialized().var_getattr(tx, name)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         return self.specialized().call_method(tx, name, args, kwargs)
 
@@ -138,9 +130,7 @@ def is_number(value: VariableTracker) -> bool:
     return isinstance(value, SymNodeVariable)
 
 
-def call_symbolic(
-    tx: Translator, function: object, args: list[VariableTracker]
-) -> VariableTracker | None:
+def call_symbolic(tx: Translator, function: object, args: Arguments) -> VariableTracker | None:
     """A function of numbers of which one is a symbol, in the graph; None: it needs the numbers
     themselves."""
     target = _IN_GRAPH.get(function)

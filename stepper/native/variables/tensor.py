@@ -14,7 +14,15 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import NO_GUARDS, Guards, TrackedKey, VariableTracker
+from stepper.native.variables.base import (
+    NO_GUARDS,
+    Arguments,
+    Guards,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
@@ -221,11 +229,7 @@ class TensorVariable(VariableTracker):
         return stored
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name == "type" and len(args) < 2 and not kwargs:
             require(tx.output, self.class_type, name)
@@ -408,15 +412,12 @@ def is_graph_method(name: str) -> bool:
     )
 
 
+@tracker_class
 class TensorMethodVariable(VariableTracker):
-    """A method of `torch.Tensor`, read from the class.
+    """A method of `torch.Tensor`, read from the class."""
 
-    name: its name.
-    """
-
-    def __init__(self, name: str, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.name = name
+    name: str
+    """The name of the method."""
 
     def describe(self) -> str:
         return f"torch.Tensor.{self.name}"
@@ -427,12 +428,7 @@ class TensorMethodVariable(VariableTracker):
     def truth(self, tx: Translator) -> bool:
         return True
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not args or not isinstance(args[0], TensorVariable):
             raise self.refuse("a call")
         return args[0].call_method(tx, self.name, args[1:], kwargs)
@@ -441,27 +437,19 @@ class TensorMethodVariable(VariableTracker):
         codegen.load_const(getattr(torch.Tensor, self.name))
 
 
+@tracker_class
 class GraphOutputVariable(VariableTracker):
     """What an operator returned that is neither tensor nor plain sequence, such as
     `torch.return_types.max`: a node, whose items are known.
-
-    proxy: its node.
-    items: trackers of the items.
     """
 
     is_made = False
 
-    def __init__(
-        self,
-        proxy: Any,
-        items: list[VariableTracker],
-        kind: type,
-        **options: Unpack[TrackerOptions],
-    ):
-        super().__init__(**options)
-        self.proxy = proxy
-        self.items = items
-        self.kind = kind
+    proxy: Any
+    """The node whose result it stands for."""
+    items: list[VariableTracker]
+    """Trackers of the items."""
+    kind: type
 
     def python_type(self) -> type:
         return self.kind

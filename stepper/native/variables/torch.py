@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import types
 import weakref
-from typing import TYPE_CHECKING, Any, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 import torch.nn.functional
@@ -15,7 +15,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import has_attribute
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
@@ -27,7 +27,7 @@ from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import GuardOptions, TrackerOptions
+    from stepper.native.variables.base import GuardOptions
 
 F = TypeVar("F")
 
@@ -168,15 +168,12 @@ def answer_of(value: Any) -> Any:
     return _STATE.get(value)
 
 
+@tracker_class
 class TorchInGraphFunctionVariable(VariableTracker):
-    """A function of torch.
+    """A function of torch."""
 
-    value: the function.
-    """
-
-    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: Any
+    """The function."""
 
     def describe(self) -> str:
         return f"torch function {getattr(self.value, '__name__', '')}"
@@ -201,12 +198,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
             raise no_attribute(type(self.value), name)
         return wrap_constant(getattr(self.value, name), self.guards)
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         options = self.propagate(self, args, list(kwargs.values()))
         if (state := answer_of(self.value)) is not None:
             if self.value is versions.cudnn_enabled:  # no part of the global state
@@ -233,11 +225,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         return result.with_guards(self.guards)
 
     def _check(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-        options: GuardOptions,
+        self, tx: Translator, args: Arguments, kwargs: Keywords, options: GuardOptions
     ) -> VariableTracker:
         """A check that succeeds; one that does not has more to say."""
         if not args or args[0].python_type() not in (bool, torch.SymBool) or kwargs:
@@ -250,9 +238,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
             raise self.refuse("a call that raises an exception")
         return ConstantVariable(None, **options)
 
-    def _write_to(
-        self, tx: Translator, args: list[VariableTracker], kwargs: dict[str, VariableTracker]
-    ) -> VariableTracker:
+    def _write_to(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """A call with `out=`: a change in place, of a tensor that has the size already."""
         out = kwargs["out"]
         if isinstance(out, ConstantVariable) and out.value is None:
@@ -268,11 +254,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         return result.with_guards(self.guards)
 
     def _answer(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-        options: GuardOptions,
+        self, tx: Translator, args: Arguments, kwargs: Keywords, options: GuardOptions
     ) -> VariableTracker:
         if "has_torch_function" in self.value.__name__:
             asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
@@ -306,15 +288,12 @@ def _has_unknown(value: VariableTracker) -> bool:
     return isinstance(value, SymNodeVariable) and not value.is_python_constant()
 
 
+@tracker_class
 class TypeInfoVariable(VariableTracker):
-    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`.
+    """`torch.finfo(dtype)` or `torch.iinfo(dtype)`."""
 
-    value: it.
-    """
-
-    def __init__(self, value: object, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: object
+    """What holds the facts."""
 
     def python_type(self) -> type:
         return type(self.value)

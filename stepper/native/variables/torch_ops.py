@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, Keywords, VariableTracker
 from stepper.native.variables.lists import BaseListVariable
 from stepper.native.variables.misc import PythonModuleVariable
 from stepper.native.variables.torch import TorchInGraphFunctionVariable
@@ -67,12 +67,7 @@ class OperatorVariable(TorchInGraphFunctionVariable):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         return member(tx, self, self.value, name)
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         target = operator_of(self.value) if type(self.value) is CustomOpDef else self.value
         if writes(target, args, kwargs):
             raise unimplemented(f"operator {target}, which writes to its arguments")
@@ -89,7 +84,7 @@ def member(tx: Translator, owner: VariableTracker, value: object, name: str) -> 
     return tx.build(AttrSource(owner.source, name), found).with_guards(owner.guards)
 
 
-def writes(operator: Any, args: list[VariableTracker], kwargs: dict[str, VariableTracker]) -> bool:
+def writes(operator: Any, args: Arguments, kwargs: Keywords) -> bool:
     """Whether a call of an operator, or of one of its overloads, may write to an argument."""
     overloads = [operator]
     if isinstance(operator, OpOverloadPacket):

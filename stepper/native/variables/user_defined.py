@@ -11,7 +11,7 @@ from __future__ import annotations
 import collections
 import enum
 import types
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -34,7 +34,14 @@ from stepper.native.source import (
     TypeSource,
 )
 from stepper.native.variables import containers
-from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableTracker
+from stepper.native.variables.base import (
+    NO_GUARDS,
+    Arguments,
+    Guards,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
@@ -48,7 +55,6 @@ from stepper.native.variables.tensor import (
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 _PLAIN_BASES = (
@@ -58,15 +64,12 @@ _PLAIN_BASES = (
 """Classes whose instances have their attributes in the ordinary way."""
 
 
+@tracker_class
 class UserDefinedVariable(VariableTracker):
-    """The base of objects and classes of the program.
+    """The base of objects and classes of the program."""
 
-    value: the object.
-    """
-
-    def __init__(self, value: Any, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.value = value
+    value: Any
+    """The object."""
 
     def python_type(self) -> type:
         return type(self.value)
@@ -152,12 +155,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
             raise self.refuse("hasattr")
         return False
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         from stepper.native.variables import polyfilled
         from stepper.native.variables.new_object import make_new
 
@@ -169,7 +167,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         return make_new(tx, self, args, kwargs) if made is None else made
 
     def _struct_sequence(
-        self, tx: Translator, args: list[VariableTracker], kwargs: Keywords
+        self, tx: Translator, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """What has the shape of an operator's several results, made of a sequence."""
         items = args[0].unpack(tx) if len(args) == 1 and not kwargs else []
@@ -177,9 +175,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
             raise self.refuse("an instance")
         return StructSequenceVariable(items, self.value, **self.propagate(self, args))
 
-    def _member(
-        self, tx: Translator, args: list[VariableTracker], kwargs: Keywords
-    ) -> VariableTracker:
+    def _member(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """What an enumeration gives for a value."""
         plain = lookup(type(self.value), "__call__") is enum.EnumMeta.__call__
         made_by = lookup(self.value, "__new__")
@@ -190,7 +186,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
             raise self.refuse("a call")
         return members.getitem(tx, args[0])
 
-    def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+    def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
         """Call a method that Python looks for in the class's own class, and that is written in
         Python."""
         found = lookup(type(self.value), name)
@@ -286,7 +282,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if stored is not None:
             return tx.realize(stored).with_guards(self.guards)
         if self.has_getattribute():
-            arguments: list[VariableTracker] = [ConstantVariable(name)]
+            arguments: Arguments = [ConstantVariable(name)]
             return self.special(tx, "__getattribute__", arguments)
         return self.generic_getattr(tx, name)
 
@@ -440,27 +436,18 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """Whether what is stored under the name goes into the object's dictionary."""
         return type(lookup(type(self.value), name)) is not types.MemberDescriptorType
 
-    def call_function(
-        self,
-        tx: Translator,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
-    ) -> VariableTracker:
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if type(lookup(type(self.value), "__call__")) is not types.FunctionType:
             raise self.refuse("a call")
         method = self.attribute_of_class(tx, "__call__")
         return method.call_function(tx, args, kwargs)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         return self.var_getattr(tx, name).call_function(tx, args, kwargs)
 
-    def special(self, tx: Translator, name: str, args: list[VariableTracker]) -> VariableTracker:
+    def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
         if not self.has_special(name) and containers.inherits(type(self.value), name):
             return containers.call_inherited(tx, self, name, args, {})
         return self.bound_special(tx, name).call_function(tx, args, {})
@@ -515,15 +502,12 @@ class _ByIndex:
         raise IndexError
 
 
+@tracker_class
 class InstanceDictVariable(VariableTracker):
-    """`object.__dict__`, to look into.
+    """`object.__dict__`, to look into."""
 
-    obj: the object.
-    """
-
-    def __init__(self, obj: UserDefinedObjectVariable, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.obj = obj
+    obj: UserDefinedObjectVariable
+    """The object."""
 
     def python_type(self) -> type:
         return dict
@@ -554,11 +538,7 @@ class InstanceDictVariable(VariableTracker):
         return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
-        self,
-        tx: Translator,
-        name: str,
-        args: list[VariableTracker],
-        kwargs: dict[str, VariableTracker],
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name != "get" or kwargs:
             raise self.refuse(f"method {name}")

@@ -3,29 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING
 
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import VariableTracker, tracker_class
 from stepper.native.variables.exceptions import ObservedException
 from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
     from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
 
+@tracker_class
 class UserIteratorVariable(IteratorVariable):
-    """An object with `__next__`, while it is iterated: it is that object.
-
-    obj: it.
-    """
+    """An object with `__next__`, while it is iterated: it is that object."""
 
     is_made = False
 
-    def __init__(self, obj: UserDefinedObjectVariable, **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.obj = obj
+    obj: UserDefinedObjectVariable
+    """The object that is iterated."""
 
     def python_type(self) -> type:
         return self.obj.python_type()

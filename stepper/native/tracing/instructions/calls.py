@@ -9,6 +9,7 @@ from stepper.native.tracing.instructions.containers import ContainerInstructions
 from stepper.native.tracing.instructions.names import NameInstructions
 from stepper.native.tracing.instructions.operators import OperatorInstructions
 from stepper.native.variables.base import (
+    Keywords,
     NullVariable,
     VariableTracker,
 )
@@ -52,7 +53,7 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
         self.call_function(fn, args[:positional], kwargs)
 
     def CALL_FUNCTION_EX(self, inst: Instruction) -> None:
-        kwargs: dict[str, VariableTracker] = {}
+        kwargs: Keywords = {}
         mapping = self.pop() if opcodes.ALWAYS_A_KEYWORD_SLOT or inst.argval & 1 else NullVariable()
         if not isinstance(mapping, NullVariable):
             if not isinstance(mapping, ConstDictVariable):
