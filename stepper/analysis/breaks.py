@@ -150,7 +150,7 @@ class Skipped(msgspec.Struct, frozen=True):
 
 def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
     """Every cause of graph breaks, in walks after the one given, the most expensive first."""
-    reader = _Reader(recording)
+    reader = recording.derived(_Reader)
     groups: dict[tuple[str, PythonFrame | None], list[GraphBreak]] = {}
     for each in recording.graph_breaks():
         if recording.attempt(each.attempt).translation <= after:
@@ -185,12 +185,12 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
 
 def cause_of_one(recording: Recording, found: GraphBreak) -> Cause:
     """The cause of one break, as if it had happened this once."""
-    return _Reader(recording).cause([found])
+    return recording.derived(_Reader).cause([found])
 
 
 def break_before(recording: Recording, item: Translation) -> GraphBreak | None:
     """The break after which a resume function goes on; None: it is none, or that is not known."""
-    return _Reader(recording).break_before(item) if item.resume_of else None
+    return recording.derived(_Reader).break_before(item) if item.resume_of else None
 
 
 def _catches(code: Code) -> bool:
@@ -205,7 +205,7 @@ def _catches(code: Code) -> bool:
 
 def facts_of(recording: Recording, found: GraphBreak) -> Broken:
     """What advice on a break may rest on."""
-    return _Reader(recording).facts(found)
+    return recording.derived(_Reader).facts(found)
 
 
 _Site = tuple[int, int]

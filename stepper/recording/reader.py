@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Collection, Iterator, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import NamedTuple, TypeVar, cast
 
 import msgspec
 
@@ -50,6 +50,8 @@ from stepper.recording.moments import Moments, Run
 from stepper.recording.owners import Owners
 from stepper.recording.packing import unpacked
 from stepper.recording.state import StateBuilder
+
+T = TypeVar("T")
 
 _COUNTED_FRAMES = 64
 _DESCRIBED_TOGETHER = 500
@@ -100,6 +102,7 @@ class Recording:
         self._walk = MomentIterator(self._moments, self._catalog)
         self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
         self.owners = Owners(self)
+        self._derived: dict[Callable[[Recording], object], object] = {}
         self._version = database.data_version()
         self.path = database.path
         self.aside = database.aside
@@ -137,6 +140,7 @@ class Recording:
         if version == self._version:
             return False
         self._version = version
+        self._derived.clear()
         self._catalog.refresh()
         self._moments.refresh()
         self._findings.refresh()
@@ -146,8 +150,15 @@ class Recording:
 
     def nobody_writes(self) -> None:
         """The program is gone without a word, so what seems to run was cut off."""
+        self._derived.clear()
         self._catalog.nobody_writes("the program was killed")
         self._findings.refresh()
+
+    def derived(self, make: Callable[[Recording], T]) -> T:
+        """What `make` makes of all that is recorded: made once, and anew when more is recorded."""
+        if make not in self._derived:
+            self._derived[make] = make(self)
+        return cast(T, self._derived[make])
 
     def close(self) -> None:
         """Let go of the file. Harmless when already closed."""
