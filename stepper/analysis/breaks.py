@@ -23,7 +23,7 @@ from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name
-from stepper.client.text import function_name, is_installed, one_line, source_line
+from stepper.client.text import is_installed, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
@@ -315,7 +315,7 @@ class _Reader:
         moment = recording.moment(found.moment)
         code = recording.code(recording.frame(moment.frame).code)
         row = code.instructions[moment.ip]
-        place = PythonFrame(code.filename, row.line or code.first_line, function_name(code.label))
+        place = PythonFrame(code.filename, row.line or code.first_line, code.label)
         return row, place, source_line(code, row.line)
 
     def cause(self, group: list[GraphBreak]) -> Cause:

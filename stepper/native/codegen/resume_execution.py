@@ -2,7 +2,7 @@
 
     torch_dynamo_resume_in_<function>_at_<line>(stack values, live variables):
         put the values back on the stack
-        jump to the instruction behind the break, which is on <line>
+        jump to where it goes on after the break, which was on <line>
         the code of the program, from its first instruction
 
 It is an ordinary function, with the program's name, lines and handlers, and so its frame is
@@ -370,7 +370,7 @@ def _write_resume(
     passed = list(names)
     if inst.opname == "STORE_FAST" and inst.argval not in names:
         passed.append(inst.argval)  # the instruction itself has set it
-    resume = resume_code(code, index, tuple(passed), tuple(kinds))
+    resume = resume_code(code, inst, index, tuple(passed), tuple(kinds))
     codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
     codegen.load_callable(_C.resume)
     cells: list[tuple[Any, str]] = [(CellVar, name) for name in code.co_cellvars]
@@ -413,17 +413,18 @@ def _loaded_stack(prefix: str, kinds: Iterable[bool], line: int) -> list[Any]:
 
 
 def resumed_qualname(code: CodeType, line: int) -> str:
-    """The qualified name of the rest of a function from a line on, as Dynamo makes it."""
+    """How Dynamo names the rest of a function that was broken at a line, qualified."""
     around = code.co_qualname.rpartition(".")[0]
     name = re.sub(r"\W", "_", code.co_name)
     return f"{around}{around and '.'}torch_dynamo_resume_in_{name}_at_{line}"
 
 
 def resume_code(
-    code: CodeType, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
+    code: CodeType, inst: Instruction, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> CodeType:
     """The code of a resume function.
 
+    inst: what breaks; another break may have had the same code made, and named it by its line.
     index: of the instruction where it goes on.
     names: the variables that it is given.
     kinds: for each place of the stack, whether it is given a value; else a NULL is put there.
@@ -441,8 +442,7 @@ def resume_code(
     _, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)
-    line = opcodes.listing(code).instructions[index].starts_line or code.co_firstlineno
-    made.qualname = resumed_qualname(code, line)
+    made.qualname = resumed_qualname(code, inst.starts_line or code.co_firstlineno)
     stack = [f"{info.prefix}stack{place}" for place, value in enumerate(kinds) if value]
     made.argcount = len(stack) + len(names)
     others = [name for name in code.co_varnames if name not in code.co_cellvars]
@@ -451,6 +451,7 @@ def resume_code(
     made.flags = listed.flags & ~0x0C  # no * and ** parameters
     made.cellvars = []
     made.freevars = [*listed.cellvars, *listed.freevars]
+    line = opcodes.listing(code).instructions[index].starts_line or code.co_firstlineno
     if made.freevars:
         made.append(Instr("COPY_FREE_VARS", len(made.freevars), lineno=line))
     made.append(Instr("RESUME", 0, lineno=line))
