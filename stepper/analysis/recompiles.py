@@ -238,7 +238,7 @@ def recompilations(
         function: only of functions with this in their name; empty: all.
         after: only those in walks after this one.
     """
-    reader = _Reader(recording)
+    reader = recording.derived(_Reader)
     return [
         reader.read(item)
         for item in compiled_again(recording)
@@ -248,17 +248,17 @@ def recompilations(
 
 def recompilation(recording: Recording, item: Translation) -> Recompilation:
     """All that is known of why a compilation was made where there were entries already."""
-    return _Reader(recording).read(item)
+    return recording.derived(_Reader).read(item)
 
 
 def failed_check(recording: Recording, lookup: Translation, moment: MomentId) -> Tried | None:
     """The guard that a recorded lookup found to fail at a moment, and its entry."""
-    return _Reader(recording).failed_check(lookup, moment)
+    return recording.derived(_Reader).failed_check(lookup, moment)
 
 
 def failed_checks(recording: Recording, lookup: Translation) -> Iterator[Tried]:
     """Each entry that a recorded lookup found not to fit, with its first guard that failed."""
-    reader = _Reader(recording)
+    reader = recording.derived(_Reader)
     for entry in recording.tried(lookup.id):
         failed = next((each for each in entry.checks if each.verdict is Verdict.FAIL), None)
         found = None if failed is None else reader.failed_check(lookup, failed.moment)

@@ -15,7 +15,7 @@ from stepper.recording.navigation import find_break
 from stepper.recording.reader import Recording
 from tests.console.test_programs import commands, console
 
-PROGRAM = """
+TUPLED = """
 import functools
 import torch
 
@@ -25,7 +25,12 @@ def tupled(method):
         return method(self, *args)
     wrapper.__qualname__ = "tupled.<locals>.wrapper"
     return wrapper
+"""
+"""What wraps methods as libraries do, which then have its name."""
 
+PROGRAM = (
+    TUPLED
+    + """
 class Attention(torch.nn.Module):
     @tupled
     def forward(self, x):
@@ -57,6 +62,7 @@ class Model(torch.nn.Module):
 
 torch.compile(Model(), backend="eager")(torch.ones(2))
 """
+)
 
 PATTERNS = {
     "h[1].attn": 1,
@@ -101,17 +107,9 @@ def test_a_module_is_stopped_at_where_it_is_entered(tmp_path: Path, engine: str)
     recording.close()
 
 
-CALLS = """
-import functools
-import torch
-
-def tupled(method):
-    @functools.wraps(method)
-    def wrapper(self, *args):
-        return method(self, *args)
-    wrapper.__qualname__ = "tupled.<locals>.wrapper"
-    return wrapper
-
+CALLS = (
+    TUPLED
+    + """
 class Net(torch.nn.Module):
     @tupled
     def forward(self, x):
@@ -129,6 +127,7 @@ net, broken = (torch.compile(kind(), backend="eager") for kind in (Net, Broken))
 for size in (2, 3, 4):
     net(torch.ones(size)), broken(torch.ones(size))
 """
+)
 
 CALL_PATTERNS = {
     "lookup:Broken.forward": 3,
