@@ -22,6 +22,8 @@ LAST_PROGRESS = 60.0
 of the one before. They are whole lines: a line that is redrawn in place would wipe out what the
 program itself has written there, a prompt for instance."""
 
+_MOST_NOTED = 5
+"""Processes of which is said what they have to tell."""
 _NO_STOPS = "the program wanted to stop ({}), and went on: to stop there, use `stepper run`"
 
 
@@ -144,6 +146,8 @@ class _Progress:
             _say_processes(session.folder)
         elif recording is not None:
             what = _counts(recording) if recording.newest else _nothing(recording)
+            if session.exit_status is not None and session.exit_status.explanation:
+                say(f"stepper: the program {session.exit_status.sentence}", sys.stderr)
             say(f"stepper: {what} → {recording.path}", sys.stderr)
         elif trouble:
             say(f"stepper: the recording cannot be read: {trouble}", sys.stderr)
@@ -156,11 +160,18 @@ class _Progress:
 def _say_processes(folder: str) -> None:
     """The closing line of a session with children."""
     from stepper.analysis.processes import overview
+    from stepper.client.text import plural
     from stepper.recording.errors import RecordingError
     from stepper.recording.session_folder import read
 
     try:
-        say(f"stepper: {overview(read(folder))} → {folder}", sys.stderr)
+        found = read(folder)
+        noted = [each for each in found.processes if each.note]
+        for each in noted[:_MOST_NOTED]:
+            say(f"stepper: process {each.pid}: {each.note}", sys.stderr)
+        if len(noted) > _MOST_NOTED:
+            say(f"stepper: and {plural(len(noted) - _MOST_NOTED, 'process')} more", sys.stderr)
+        say(f"stepper: {overview(found)} → {folder}", sys.stderr)
     except RecordingError as error:
         say(f"stepper: the session cannot be read: {error}", sys.stderr)
 

@@ -9,6 +9,7 @@ own thread, which is also the one thread that may touch `recording`.
 from __future__ import annotations
 
 import math
+import os
 import signal
 import threading
 import time
@@ -57,6 +58,11 @@ if TYPE_CHECKING:
     from stepper.client.processes import Processes, StartedProcess
 
 __all__ = ["Ended", "OutputArrived", "Session", "SessionEvent", "open_recording"]
+
+_LEFT = (
+    "it did not say so to stepper: it left at once (os._exit), became another program, or had "
+    "closed all files that it found open, as daemons do. What it did last may not be recorded"
+)
 
 
 class Session:
@@ -443,6 +449,9 @@ class Session:
         elif wait_status is None:
             self.exit_status = ExitStatus(explanation=explanation)
         else:
+            told = self._exiting or self._detached or not self.recording_path
+            if os.WIFEXITED(wait_status) and not (explanation or told):
+                explanation = _LEFT
             self.exit_status = ExitStatus.from_wait(wait_status, explanation)
             if self.folder and self._process is not None:
                 note_exit(self.folder, self._process.pid, wait_status)

@@ -33,6 +33,7 @@ from stepper.model.framing import Framer, with_length
 from stepper.model.local_socket import peer, short_address
 from stepper.recording.at_once import at_once
 from stepper.support.debug_log import log
+from stepper.support.descriptors import Kept
 
 _SEND_SECONDS = 5.0
 _encoder = msgspec.msgpack.Encoder()
@@ -81,14 +82,13 @@ class Channel:
         connection.set_inheritable(False)
         connection.setblocking(False)
         self._socket = connection
-        self._identity = _identity(connection.fileno())
+        self._kept = Kept([connection.fileno()])
         self._framer = Framer()
         self._sending = _C.ReentrantLock()
         self._going: tuple[list[int], int] = [], 0
         """What has been sent of the message that is being sent, and its length; in bytes."""
         self._reading = _thread.allocate_lock()
         self._wake: tuple[int, int] | None = None
-        self._wake_identity: object = None
         self.alive = True
         self.receive: Callable[[Request | None], None] = lambda request: None
 
@@ -128,7 +128,10 @@ class Channel:
 
     def send(self, message: DebuggeeMessage) -> bool:
         """Send a message; False when the channel is dead, or died now."""
-        if not self.alive or self._stolen():
+        if not self.alive:
+            return False
+        if self._stolen():
+            self.receive(None)
             return False
         data = memoryview(frame_message(message))
         if len(data) > MAX_MESSAGE:
@@ -184,7 +187,7 @@ class Channel:
         if self._wake is not None or not self.alive:
             return
         self._wake = os.pipe()
-        self._wake_identity = _identity(self._wake[1])
+        self._kept = Kept([self._socket.fileno(), *self._wake])
         self._reading.acquire()
         # The thread inherits the mask: signals are for the program's own threads.
         mask = signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
@@ -208,8 +211,12 @@ class Channel:
             return
         os.write(wake[1], b".")
         reading = self._reading
+        without = (
+            (setattr, self, "_wake", None),
+            (setattr, self, "_kept", Kept([self._socket.fileno()])),
+        )
         gone = ((os.close, each) for each in wake)
-        at_once((reading.acquire,), (setattr, self, "_wake", None), *gone, (reading.release,))
+        at_once((reading.acquire,), *without, *gone, (reading.release,))
 
     def close(self) -> None:
         """Say good-bye: close the connection. Not to be called on the reading thread."""
@@ -221,16 +228,15 @@ class Channel:
 
     def abandon(self) -> None:
         """In a forked child: let go of the descriptors; the parent's connection is not touched."""
-        self.alive = False
-        self._wake = None
-        self._socket.close()
+        if not self._stolen():
+            self.alive = False
+            self._wake = None
+            self._socket.close()
 
     def _stolen(self) -> bool:
         """Whether the program has closed all descriptors it did not know, as daemons do, and ours
         with them. Their numbers may be the program's files by now: hands off."""
-        if _identity(self._socket.fileno()) == self._identity and (
-            self._wake is None or _identity(self._wake[1]) == self._wake_identity
-        ):
+        if not self._kept.lost():
             return False
         self.alive = False
         self._wake = None
@@ -255,6 +261,9 @@ class Channel:
         while True:
             ready = {descriptor for descriptor, _ in poll.poll()}
             if wake in ready or not self.alive:
+                return
+            if self._stolen():
+                self.receive(None)
                 return
             self._receive()
 
@@ -284,12 +293,3 @@ class Channel:
         else:
             log(f"received {type(request).__name__} {seq}")
             self.receive(request)
-
-
-def _identity(descriptor: int) -> tuple[int, int] | None:
-    """Which open file a descriptor is; None when it is none."""
-    try:
-        facts = os.fstat(descriptor)
-    except OSError:
-        return None
-    return facts.st_dev, facts.st_ino

@@ -38,6 +38,7 @@ from stepper.recording import files
 from stepper.recording.at_once import Call, at_once
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.schema import APPLICATION_ID, HISTORY, LATER, SCHEMA, VERSION
+from stepper.support.descriptors import Kept, open_on
 
 Row = TypeVar("Row")
 Params = Sequence[object]
@@ -71,6 +72,8 @@ class _Connection(sqlite3.Connection):
     """Says that it is not any more."""
     closing = False
     """Whether it was closed, or that was begun and interrupted."""
+    kept = Kept()
+    """The descriptors that SQLite has, of a file that is written."""
 
     def close(self) -> None:
         """Let go of the file."""
@@ -78,10 +81,19 @@ class _Connection(sqlite3.Connection):
         files.lock.during(self._close)
 
     def _close(self) -> None:
-        super().close()
+        if self.kept.lost():
+            self.leak()
+        else:
+            super().close()
         ends, self.ends = self.ends, None
         if ends is not None:
             ends()
+
+    def leak(self) -> None:
+        """Let it outlive even the interpreter's clean-up: SQLite never lets go of the file."""
+        import ctypes
+
+        ctypes.pythonapi.Py_IncRef(ctypes.py_object(self))
 
     def __del__(self) -> None:
         with contextlib.suppress(Exception):
@@ -101,6 +113,12 @@ class Database:
     def _sqlite(self) -> _Connection:
         if self._connection is None or self._connection.closing:
             raise RecordingError(f"{self.path}: this recording has been closed")
+        if self._connection.kept.lost():
+            raise RecordingError(
+                f"{self.path}: the program has closed all files that it found open, as daemons do, "
+                "and the recording with them. To have what it does afterwards, begin with "
+                "`stepper.record()` there; processes that it starts are recorded with --children."
+            )
         return self._connection
 
     def query(self, row: type[Row], sql: str, params: Params = ()) -> list[Row]:
@@ -187,11 +205,13 @@ class Database:
     def tidy(self) -> None:
         """Fold the log into the file, so that one file is left; not while others have it open."""
         # SQLite deletes by name what is beside a file.
-        if self._connection is not None and not self.missing():
+        if self._usable() and not self.missing():
+            assert self._connection is not None
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA busy_timeout=0")
                 self._connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
                 self._connection.execute("PRAGMA journal_mode=DELETE").fetchall()
+            self._keep()
 
     def close(self) -> None:
         """Let go of the file. Harmless when already closed."""
@@ -202,7 +222,8 @@ class Database:
 
     def fold(self) -> None:
         """Fold as much of the log into the file as nobody reads; its name may be gone."""
-        if self._connection is not None:
+        if self._usable():
+            assert self._connection is not None
             with contextlib.suppress(sqlite3.Error):
                 self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
@@ -210,14 +231,11 @@ class Database:
         """Forget the connection without closing it, in a forked child.
 
         SQLite's locks and memory belong to the parent; `sqlite3_close` in the child might fold and
-        delete the log that the parent still writes. So the object must outlive even the
-        interpreter's own clean-up.
+        delete the log that the parent still writes.
         """
-        import ctypes
-
         connection, self._connection = self._connection, None
         if connection is not None:
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+            connection.leak()
 
     @classmethod
     def create(cls, path: str, first: Sequence[tuple[str, Params]]) -> Database:
@@ -244,6 +262,14 @@ class Database:
         """
         return self._made(path, lambda database: self._sqlite.backup(database._sqlite))
 
+    def _usable(self) -> bool:
+        return self._connection is not None and not self._connection.kept.lost()
+
+    def _keep(self) -> None:
+        if self._connection is not None:
+            beside = (self.path + suffix for suffix in files.SIDE_FILES)
+            self._connection.kept = Kept(open_on([self.path, *beside]))
+
     @classmethod
     def _made(cls, path: str, fill: Callable[[Database], None]) -> Database:
         _make_file(path, fill)
@@ -260,6 +286,7 @@ class Database:
             database.write([("UPDATE session SET ended = ended", [()])])
             # Readers only look at the shared memory, so their mark in the log is set here.
             database.query(tuple[int], "SELECT count(*) FROM session")
+            database._keep()
         except RecordingError:
             database.close()
             raise

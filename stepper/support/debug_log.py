@@ -17,25 +17,35 @@ import os
 import sys
 import time
 
+from stepper.support.descriptors import Kept
+
 VARIABLE = "STEPPER_DEBUG"
 
 
-def _opened() -> int | None:
-    path = os.environ.get(VARIABLE)
-    if not path:
-        return None
+_path = os.path.abspath(os.environ[VARIABLE]) if os.environ.get(VARIABLE) else ""
+_descriptor: int | None = None
+_kept = Kept()
+
+
+def _open() -> None:
+    global _descriptor, _kept
     try:
-        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        _descriptor = os.open(_path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        sys.stderr.write(f"stepper: {VARIABLE}={path} cannot be written: {error.strerror}\n")
-        return None
+        sys.stderr.write(f"stepper: {VARIABLE}={_path} cannot be written: {error.strerror}\n")
+        _descriptor = None
+    else:
+        _kept = Kept([_descriptor])
 
 
-_descriptor = _opened()
+if _path:
+    _open()
 
 
 def log(text: str) -> None:
     """Write a line, if that was asked for. What cannot be written is lost: stepper goes on."""
+    if _descriptor is not None and _kept.lost():
+        _open()
     if _descriptor is None:
         return
     module = sys._getframe(1).f_globals.get("__name__", "?")

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from stepper.model.control import Exiting, Hello, Notice
+from tests.waits import Waits
 
 from .harness import Program, run_plainly
 
@@ -66,6 +67,11 @@ def test_sitecustomize_of_the_user_runs_as_ever(debug: Debug, tmp_path: Path, cu
     assert debug(source, env=env).finish() == plain
 
 
+@pytest.fixture(scope="module")
+def waits(tmp_path_factory: pytest.TempPathFactory) -> Waits:
+    return Waits(tmp_path_factory.mktemp("waits"))
+
+
 @pytest.mark.parametrize(
     "ending",
     [
@@ -80,16 +86,24 @@ def test_sitecustomize_of_the_user_runs_as_ever(debug: Debug, tmp_path: Path, cu
         "import sys; sys.stdout.close(); sys.exit(2)",
         "import os; os.close(1); os.close(2)",
         "import os; os.closerange(3, 100)",
+        "import os\nfor number in range(3, 60): os.dup2(1, number)",
+        "import os\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n"
+        "os.closerange(3, 100)",
+        "import os, subprocess, sys\n"
+        "subprocess.run([sys.executable, '-c', 'print(1)'], preexec_fn=lambda: os.closerange(3, 60))",
         "import os; os.chdir('/'); print(open('/dev/null').fileno() > 2)",
         "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
         "import atexit; atexit.register(print, 'bye')",
         "import threading; threading.Thread(target=lambda: 1 / 0).start()",
     ],
 )
-def test_program_ends_as_it_would_end_without(debug: Debug, tmp_path: Path, ending: str) -> None:
+def test_program_ends_as_it_would_end_without(
+    debug: Debug, tmp_path: Path, waits: Waits, ending: str
+) -> None:
     plain = run_plainly(ending, tmp_path)
-    program = debug(ending)
+    program = debug(ending, env=waits.env)
     assert program.finish() == plain
+    assert waits.take() == []
 
 
 FORK = """

@@ -28,6 +28,7 @@ from stepper.recording.writer import Writer
 from stepper.tui.headline import ending
 from stepper.tui.snapshot import Snapshot, Status
 from tests.recordings import FACTS, Tape, sample_recording, scaled
+from tests.waits import Waits
 
 
 def files(directory: Path) -> list[str]:
@@ -427,6 +428,47 @@ def test_kill_in_mid_write_loses_nothing_that_was_committed(tmp_path: Path, afte
     recording.close()
     assert files(tmp_path) == ["r.stepper", "r.stepper-shm", "r.stepper-wal"]
     assert Recording.open(str(path)).newest == recording.newest
+
+
+ROBBED = """
+import os, sys
+from stepper.model.trace import EventKind
+from tests.recordings import Tape
+tape = Tape(sys.argv[1])
+tape.event(EventKind.NOTE, "before")
+tape.writer.flush()
+tape.writer.on_failure = print
+if sys.argv[2] == "closed":
+    os.closerange(3, 100)
+mine = [open(f"{sys.argv[1]}.{number}", "w+b", buffering=0) for number in range(20)]
+if sys.argv[2] == "replaced":
+    for number in range(3, mine[0].fileno()):
+        os.dup2(mine[0].fileno(), number)
+tape.event(EventKind.NOTE, "after")
+tape.writer.flush()
+tape.event(EventKind.NOTE, "later")
+tape.close()
+del tape
+print([os.fstat(each.fileno()).st_size for each in mine] == [0] * 20)
+"""
+
+
+@pytest.mark.parametrize("how", ["closed", "replaced"])
+def test_a_program_that_closes_what_it_finds_open_keeps_its_own_files(
+    tmp_path: Path, how: str
+) -> None:
+    path = tmp_path / "r.stepper"
+    waits = Waits(tmp_path)
+    process = running(ROBBED, path, how, env={**os.environ, **waits.env})
+    out, err = process.communicate(timeout=600)
+    assert process.returncode == 0, err
+    told, kept = out.splitlines()
+    assert "has closed all files that it found open, as daemons do" in told
+    assert kept == "True"
+    assert waits.take() == []
+    recording = Recording.open(str(path))
+    assert [event.text for event in recording.events()] == ["before"]
+    recording.close()
 
 
 def test_second_process_follows_while_it_is_written(tmp_path: Path) -> None:
