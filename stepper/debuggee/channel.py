@@ -211,10 +211,8 @@ class Channel:
             return
         os.write(wake[1], b".")
         reading = self._reading
-        without = (
-            (setattr, self, "_wake", None),
-            (setattr, self, "_kept", Kept([self._socket.fileno()])),
-        )
+        alone = Kept([self._socket.fileno()])
+        without = (setattr, self, "_wake", None), (setattr, self, "_kept", alone)
         gone = ((os.close, each) for each in wake)
         at_once((reading.acquire,), *without, *gone, (reading.release,))
 

@@ -89,8 +89,8 @@ def waits(tmp_path_factory: pytest.TempPathFactory) -> Waits:
         "import os\nfor number in range(3, 60): os.dup2(1, number)",
         "import os\nif os.fork(): os._exit(0)\nos.setsid()\nif os.fork(): os._exit(0)\n"
         "os.closerange(3, 100)",
-        "import os, subprocess, sys\n"
-        "subprocess.run([sys.executable, '-c', 'print(1)'], preexec_fn=lambda: os.closerange(3, 60))",
+        "import os, subprocess, sys\nargv = [sys.executable, '-c', 'print(1)']\n"
+        "subprocess.run(argv, preexec_fn=lambda: os.closerange(3, 60))",
         "import os; os.chdir('/'); print(open('/dev/null').fileno() > 2)",
         "import signal; signal.signal(signal.SIGPIPE, signal.SIG_DFL)",
         "import atexit; atexit.register(print, 'bye')",
