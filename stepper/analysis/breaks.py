@@ -26,6 +26,7 @@ from stepper.client.frame_names import compiled_name
 from stepper.client.text import is_installed, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
+from stepper.model.resume_names import resumed
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import (
     Attempt,
@@ -43,7 +44,6 @@ _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/g
 _VMAP = os.path.join("torch", "_functorch", "vmap.py")
 _OPERANDS = 2
 """How many values an instruction takes that is no call, at most in what matters here."""
-_RESUMED_AT = re.compile(r"torch_dynamo_resume_in_\w+_at_(?P<line>\d+)")
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
 
 
@@ -235,12 +235,11 @@ class _Reader:
                 name = (broken.resume_of or broken.name).rpartition(".")[2]
                 breaks.setdefault(name, []).append((owner, each))
         for item in self._resuming:
-            match = _RESUMED_AT.search(item.name)
-            line = None if match is None else match["line"]
+            rest = resumed(item.name)
             if item.code in codes:
                 continue
             for owner, each in reversed(breaks.get(item.resume_of.rpartition(".")[2], [])):
-                if owner >= item.id or line not in (None, str(each.user_stack[0].line)):
+                if owner >= item.id or (rest and rest.line != each.user_stack[0].line):
                     continue
                 site = self._site(each)
                 if site is not None and site not in found:

@@ -27,13 +27,14 @@ from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import node_line, one_line, short_name
 from stepper.model.program import Code
+from stepper.model.resume_names import BEGINS
 from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
 from stepper.recording.reader import Recording
 
 _ADDRESS = re.compile(r"0x[0-9a-f]+|\d{9,}")
 _MADE_UP = re.compile(
     r"(?<=__builtins_dict__)_\d+|(?<=__compiled_fn)_\d+|(?<=__resume_at)_\d+_\d+"
-    r"|(?<=torch_dynamo_resume_in)_\w+_at_\d+"
+    rf"|(?<={BEGINS})\w+_at_\d+"
 )
 _MOST_MATCHED = 3000
 """Nodes that are aligned; more of them, between the first and the last that differ, are only told

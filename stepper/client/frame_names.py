@@ -7,7 +7,8 @@ import re
 
 from stepper.client.names import brief_function
 from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
-from stepper.model.method_names import Owner, method_name, resumed_name, walk_label
+from stepper.model.method_names import Owner, method_name, walk_label
+from stepper.model.resume_names import resumed_name
 from stepper.model.trace import Event, EventKind, Phase, Translation
 from stepper.recording.reader import Recording
 

@@ -11,8 +11,8 @@ import re
 import time
 from collections.abc import Iterable, Sequence
 
-from stepper.model.method_names import resumed_name
 from stepper.model.program import Code, Instruction, PythonFrame, UserLine
+from stepper.model.resume_names import resumed_name
 from stepper.model.trace import (
     Attempt,
     Block,

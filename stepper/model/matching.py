@@ -13,8 +13,9 @@ from functools import lru_cache
 from pathlib import PurePath
 
 from stepper.model.breakpoint import GUARD_KINDS, Breakpoint, BreakpointKind
-from stepper.model.method_names import Entered, Owner, method_name, resumed_name, walk_names
+from stepper.model.method_names import Entered, Owner, method_name, walk_names
 from stepper.model.program import Code
+from stepper.model.resume_names import resumed_name
 
 
 @lru_cache(maxsize=512)

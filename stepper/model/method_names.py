@@ -8,13 +8,12 @@ from its `self`.
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from stepper.model.module_path import is_module, module_path
+from stepper.model.resume_names import RESUME_NAME, resumed, resumed_name
 
 _LOCALS = ".<locals>"
-_RESUMED = re.compile(r"\btorch_dynamo_resume_in_(\w+?)_at_(\d+)\b")
 
 
 class Owner(NamedTuple):
@@ -51,12 +50,6 @@ def local_name(qualname: str) -> str:
     return resumed_name(text)
 
 
-def resumed_name(text: str) -> str:
-    """A text with the rests of functions that were broken as a person would call them:
-    `Net.torch_dynamo_resume_in_forward_at_12` is `Net.forward, resumed at 12`."""
-    return _RESUMED.sub(r"\1, resumed at \2", text)
-
-
 def walk_label(name: str, resume_of: str, owner: Owner | None) -> str:
     """What a walk's function is called: `GPT2LMHeadModel, wrapper of can_return_tuple`, and behind
     it `, resumed at 12` where it is the rest of one.
@@ -66,13 +59,13 @@ def walk_label(name: str, resume_of: str, owner: Owner | None) -> str:
         resume_of: that of the function that it continues; empty: it continues none.
         owner: whose method it is.
     """
-    line = _RESUMED.search(name)
-    resumed = "" if line is None else f", resumed at {line[2]}"
-    if resume_of and (line is None or _LOCALS in resume_of):
-        name, resumed = resume_of, resumed or ", resumed"
-    elif line is not None:
-        name = _RESUMED.sub(r"\1", name)
-    return (method_name(name, owner) if _LOCALS in name else name) + resumed
+    rest = resumed(name)
+    behind = "" if rest is None else f", resumed at {rest.line}"
+    if resume_of and (rest is None or _LOCALS in resume_of):
+        name, behind = resume_of, behind or ", resumed"
+    elif rest is not None:
+        name = RESUME_NAME.sub(rest.function, name)
+    return (method_name(name, owner) if _LOCALS in name else name) + behind
 
 
 def walk_names(name: str, resume_of: str, owner: Owner | None) -> tuple[str, ...]:

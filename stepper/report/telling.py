@@ -20,6 +20,7 @@ from typing import NewType
 from stepper.client.names import brief_source
 from stepper.client.text import clip, function_name, one_line, short_name, short_path
 from stepper.model.printing import printable
+from stepper.model.resume_names import BEGINS, RESUME_NAME
 from stepper.report.vocabulary import torch_folder, words
 
 Told = NewType("Told", str)
@@ -43,8 +44,6 @@ _WORD = re.compile(r"\w+")
 _OURS = re.compile(r"(?:name|file|s|u|gb|cu)?\d+|\d+[A-Za-z]{1,2}\d*")
 """Names that this file makes, symbolic sizes, numbers with their units."""
 _NUMBERED = re.compile(r"_\d+$")
-_RESUMED = re.compile(r"(?<=\btorch_dynamo_resume_in_)\w+(?=_at_\d+\b)")
-_RESUME = re.compile(r"torch_dynamo_resume_in_(\w+)_at_\d+")
 _PAGE = re.compile(r"https://[a-z-]+\.(?:org|github\.io)/[a-z/-]*gb\d+\.html")
 _TORCH = re.compile(r".*/(?:site|dist)-packages/torch/(?P<rest>[^.][\w/]*\.py)")
 _UNNAMED = frozenset({"<string>", "<stdin>", "<unknown>", "<eval_with_key>"})
@@ -125,15 +124,18 @@ class Teller:
 
     def _told(self, text: str, width: int) -> Told:
         if self.redact:
-            text = _RESUMED.sub(lambda match: self._word(match[0]), clip(text, 2 * _LONGEST))
+            text = RESUME_NAME.sub(
+                lambda match: f"{BEGINS}{self._word(match['function'])}_at_{match['line']}",
+                clip(text, 2 * _LONGEST),
+            )
             text = _WORD.sub(lambda match: self._word(match[0]), text)
         return _bounded(text, width)
 
     def _word(self, word: str) -> str:
         if _OURS.fullmatch(word) or word in words() or _NUMBERED.sub("", word) in words():
             return word
-        resumed = _RESUME.fullmatch(word)
-        if resumed is not None and self._word(resumed[1]) == resumed[1]:
+        rest = RESUME_NAME.fullmatch(word)
+        if rest is not None and self._word(rest["function"]) == rest["function"]:
             return word  # the name in it was seen to
         return self._instead(word, "name")
 

@@ -19,6 +19,7 @@ from stepper.engines.common.code_listing import instructions
 from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.engines.dynamo.calls import callees
 from stepper.model.program import Code, Instruction
+from stepper.model.resume_names import resumed
 from stepper.support.disassembly import disassemble
 from stepper.support.per_object import PerCode
 
@@ -28,7 +29,6 @@ _TORCH_INTERNAL = re.compile(
 _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _STEPPER = os.path.join(os.path.dirname(stepper.__file__), "")
 _PYTHON = os.path.join(os.path.dirname(os.__file__), "")
-_RESUME_NAME = re.compile(r"^torch_dynamo_resume_in_(.*)_at_(\d+)$")
 _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
 _offset_of, _opcode_of = map(operator.attrgetter, ("offset", "opcode"))
 
@@ -85,8 +85,8 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
 
 def resumed_function(code: CodeType) -> str:
     """For one of Dynamo's resume functions, the name of the function that it continues."""
-    match = _RESUME_NAME.match(code.co_name)
-    return match[1] if match else ""
+    rest = resumed(code.co_name)
+    return "" if rest is None else rest.function
 
 
 def is_torch_internal(filename: str) -> bool:

@@ -17,9 +17,10 @@ from types import CodeType
 
 from stepper._C import stack_depth
 from stepper.debuggee.effects import taken_by_call
+from stepper.model.resume_names import BEGINS
 
 _GRAPH = re.compile(r"__compiled_fn_")
-_RESUME = re.compile(r"__resume_at_|torch_dynamo_resume_in_")
+_RESUME = re.compile(rf"__resume_at_|{BEGINS}")
 _LOADS = frozenset({"LOAD_GLOBAL", "LOAD_NAME"})
 _MOVES = frozenset(
     {"SWAP", "COPY", "LIST_EXTEND", "LIST_APPEND", "PRECALL", "KW_NAMES", "POP_TOP", "NOP"}

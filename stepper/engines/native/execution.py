@@ -14,7 +14,7 @@ from stepper.debuggee.described import Described
 from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
 from stepper.engines.native.cache import BOOK, graphs_of
-from stepper.model.method_names import resumed_name
+from stepper.model.resume_names import resumed_name
 from stepper.model.value import Value
 from stepper.native.codegen.resume_info import info_of
 from stepper.native.runtime.cache_entry import GuardedCode
