@@ -47,6 +47,22 @@ def test_whatever_is_defined_is_mentioned_elsewhere() -> None:
     assert not unused
 
 
+def test_whatever_a_module_of_tests_defines_is_used() -> None:
+    """Else it is a program or a case that somebody wrote, and that no test runs."""
+    trees = {path: ast.parse(path.read_text()) for path in _python()}
+    used = {name for tree in trees.values() for name in _used(tree)}
+    unused = [
+        f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
+        for path, tree in trees.items()
+        # The corpus is programs as users write them.
+        if path.is_relative_to(ROOT / "tests") and "corpus" not in path.parts
+        for node in tree.body
+        for name in _bound(node)
+        if name not in used and not re.match(r"(?i)_*(py)?test", name)
+    ]
+    assert not unused
+
+
 def test_whatever_the_c_part_offers_is_called() -> None:
     """By Python or, if it says so, by a test; what Python overrides is called by C."""
     ours = [path for path in _python() if path.is_relative_to(ROOT / "stepper")]
@@ -99,6 +115,18 @@ def _defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
             yield node.target.id, node.lineno
 
 
+def _bound(node: ast.stmt) -> Iterator[str]:
+    """What a statement gives a name, but for functions that a decorator may have kept."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            if not node.decorator_list:
+                yield node.name
+        case ast.Assign(targets=targets):
+            yield from (each.id for each in targets if isinstance(each, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            yield name
+
+
 def _used(tree: ast.AST) -> Iterator[str]:
     for node in ast.walk(tree):
         match node:
@@ -106,6 +134,8 @@ def _used(tree: ast.AST) -> Iterator[str]:
                 yield name
             case ast.alias(name=name):
                 yield name
+            case ast.Global(names=names):
+                yield from names
             case ast.MatchClass(kwd_attrs=names):
                 yield from names
             case ast.Constant(value=str(text)):  # also the names of what is asked for by name

@@ -307,21 +307,6 @@ def abstract(x):
     return x * Conc().f() if isinstance(Conc(), Abs) else x
 
 
-class Desc:
-    def __get__(self, o, t=None):
-        return 9 if o is None else o.q
-
-    def __set__(self, o, v):
-        o.q = v + 1
-
-    def __set_name__(self, o, n):
-        self.n = n
-
-
-class HasDesc:
-    d = Desc()
-
-
 @sample(T(3))
 def types_(x):
     if (

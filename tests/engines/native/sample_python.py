@@ -350,11 +350,6 @@ class IE(enum.IntEnum):
     Y = 2
 
 
-class Fl(enum.Flag):
-    P = 1
-    Q = 2
-
-
 @sample(T(3), E.A)
 def enums(x, e):
     if (

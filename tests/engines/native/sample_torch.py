@@ -346,12 +346,6 @@ class Sub(torch.Tensor):
     pass
 
 
-class TF(torch.Tensor):
-    @classmethod
-    def __torch_function__(cls, func, types, args=(), kwargs=None):
-        return super().__torch_function__(func, types, args, kwargs or {})
-
-
 @sample(T(3))
 def as_sub(x):
     return (x.as_subclass(Sub) + 1).as_subclass(torch.Tensor)

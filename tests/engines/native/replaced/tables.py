@@ -3,7 +3,7 @@ function and a way to call it."""
 
 from __future__ import annotations
 
-from tests.engines.native.replaced import (
+from tests.engines.native.replaced import (  # noqa: F401  # most add their cases when they are imported
     contents,
     functions,
     hooks,
@@ -18,8 +18,6 @@ from tests.engines.native.replaced import (
 )
 from tests.engines.native.replaced.running import CASES, Case
 
-TABLES = (functions, variables, of_torch, hooks, modes, registries, contents, objects, keys)
-"""The modules that add cases."""
 WORLD: dict[str, Case] = dict(CASES)
 PAIRS: dict[str, Case] = pairs.cases()
 PARTS: dict[str, Case] = parts.cases()
