@@ -20,14 +20,26 @@ from stepper.analysis.traced import Attempts, Steps, TracedFrame, walk
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
-from stepper.model.timing import BACKEND_PHASES, RUNS, Timing
+from stepper.model.timing import (
+    ASSEMBLE,
+    ATTEMPT,
+    BACKEND_PHASES,
+    CODEGEN,
+    GARBAGE,
+    RUNS,
+    SIDE_EFFECTS,
+    TRACING,
+    WAITS,
+    Timing,
+)
 from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
-TRACING = "bytecode_tracing"
 GUARDS = "build_guards"
+WORKERS = "async_compile.wait"
+COMPILERS = frozenset({"compile_file", WORKERS})
+BYTECODE = frozenset({CODEGEN, SIDE_EFFECTS, ASSEMBLE})
 _COMPILATION = frozenset({"entire_frame_compile", "entire_backward_compile"})
-_ATTEMPT = "compile_attempt_"
 
 
 class Timed:
@@ -69,7 +81,7 @@ class Timed:
     @property
     def attempts(self) -> list[Timed]:
         """What its attempts took, in order."""
-        found = (each for each in self.walk() if each.name.startswith(_ATTEMPT))
+        found = (each for each in self.walk() if each.name.startswith(ATTEMPT))
         return [each for each in found if each.timing.parent is not None]
 
     @property
@@ -148,9 +160,23 @@ class CompileTimes:
             None,
         )
 
-    def spent(self, names: Iterable[str]) -> int:
-        """Nanoseconds in phases of these names."""
-        return sum(each.total for root in self.roots for each in root.outermost(names))
+    def spent(self, names: Iterable[str], *, without: Iterable[str] = ()) -> int:
+        """Nanoseconds in phases of these names, but for those in their midst that are named to be
+        left out."""
+        found = [each for root in self.roots for each in root.outermost(names)]
+        left_out = sum(each.total for phase in found for each in phase.outermost(without))
+        return sum(each.total for each in found) - left_out
+
+    @property
+    def waited(self) -> dict[tuple[str, str], int]:
+        """Nanoseconds spent waiting, by the phase's name and the thread: for locks, and for compile
+        workers what no phase in the midst of that took; and for the garbage collector."""
+        found: Counter[tuple[str, str]] = Counter()
+        for root in (*self.roots, *self.beside):
+            for each in root.walk():
+                if each.name in WAITS or each.name in (WORKERS, GARBAGE):
+                    found[each.name, each.timing.thread] += each.own
+        return dict(found.most_common())
 
     @property
     def guards_made(self) -> list[Timed]:
@@ -347,11 +373,14 @@ def _forest(timings: list[Timing]) -> list[Timed]:
 
 
 def _beside(roots: list[Timed]) -> list[Timed]:
-    """Those that began while another thread compiled, and are no compilation themselves."""
+    """Those that began while another thread compiled, and are no compilation themselves; waits for
+    that are such ones, too."""
     compiling = [root for root in roots if any(root.outermost(_COMPILATION))]
     found = []
     for root in roots:
-        if not any(root.outermost(_COMPILATION)):
+        if root.name in WAITS:
+            found.append(root)
+        elif not any(root.outermost(_COMPILATION)):
             for other in compiling:
                 since = root.timing.began - other.timing.began
                 if other.timing.thread != root.timing.thread and 0 <= since < other.total:
@@ -375,4 +404,4 @@ def merged(phases: list[Timed], depth: int = 0) -> Iterator[tuple[int, str, int,
 
 def unnumbered(name: str) -> str:
     """A phase's name; `compile_attempt_0`, `compile_attempt_1`, … are one."""
-    return _ATTEMPT.rstrip("_") if name.startswith(_ATTEMPT) else name
+    return ATTEMPT.rstrip("_") if name.startswith(ATTEMPT) else name

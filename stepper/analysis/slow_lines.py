@@ -7,8 +7,10 @@ from typing import TypeVar
 
 from stepper.analysis.cache_answers import cache_lines
 from stepper.analysis.compile_times import (
+    BYTECODE,
+    COMPILERS,
     GUARDS,
-    TRACING,
+    WORKERS,
     CompileTimes,
     LineTime,
     Timed,
@@ -33,7 +35,19 @@ from stepper.client.text import (
     walk_name,
 )
 from stepper.model.program import UserLine
-from stepper.model.timing import BACKEND_PHASES, GARBAGE, GUARD_MADE
+from stepper.model.timing import (
+    ASSEMBLE,
+    BACKEND_PHASES,
+    CODEGEN,
+    COMPILE_LOCK,
+    FAKE_TENSORS,
+    FILE_LOCK,
+    GARBAGE,
+    GUARD_MADE,
+    SIDE_EFFECTS,
+    TRACING,
+    WAITS,
+)
 from stepper.model.trace import Attempt, Translation, headline
 from stepper.recording.reader import Recording
 
@@ -62,9 +76,24 @@ _WORDS = {
     "async_compile.wait": "waiting for compile workers",
     "gc": "garbage that the compiler collects",
     GARBAGE: "Python's garbage collection",
+    COMPILE_LOCK: "waiting for the lock under which Dynamo compiles",
+    FILE_LOCK: "waiting for a file's lock in a cache on disk",
+    CODEGEN: "making bytecode",
+    SIDE_EFFECTS: "bytecode of side effects",
+    ASSEMBLE: "putting bytecode together",
+    FAKE_TENSORS: "results of nodes, with tensors that have no data",
     "inductor_codecache_torch_key": "torch's key for the cache",
 }
 """What torch's names for some of its phases mean."""
+
+_WAITED = {
+    COMPILE_LOCK: "Dynamo's lock, while another thread compiled; not in the sum",
+    FILE_LOCK: "locks of files in caches on disk",
+    WORKERS: "compile workers",
+    GARBAGE: "Python's garbage collector",
+}
+_LEAST_WAIT = 1_000_000
+"""Nanoseconds."""
 
 NOT_RECORDED = (
     "not recorded: the recording is older than times are; record the program again to have them"
@@ -109,6 +138,7 @@ def slow_lines(
     yield from _by_opname(times, every)
     yield from _by_guard(recording, times, every)
     yield from _by_phase(times, every)
+    yield from _waited(times)
     yield from cache_lines(times)
     if not after:
         yield from cost_lines(recording, function, every=every)
@@ -126,15 +156,22 @@ def phase_text(name: str) -> str:
 def _sentence(times: CompileTimes) -> str:
     total = times.total
     backend, tracing = times.spent(BACKEND_PHASES), times.spent({TRACING})
-    guards, compiler = times.spent({GUARDS}), times.spent({"compile_file", "async_compile.wait"})
+    guards, compiler = times.spent({GUARDS}), times.spent(COMPILERS, without=WAITS)
+    files = times.spent({FILE_LOCK})
+    bytecode = times.spent(BYTECODE)
     thrown = sum(timed.total for timed, _ in times.thrown_away())
-    of_backend = f", of which {time_words(compiler)} in compilers of C++ or Triton" * (compiler > 0)
+    in_backend = [
+        f"{time_words(compiler)} in compilers of C++ or Triton" if compiler else "",
+        f"{time_words(files)} waiting for locks of files in caches" if files else "",
+    ]
+    of_backend = f", of which {' and '.join(filter(None, in_backend))}" * any(in_backend)
     of_tracing = f", of which {time_words(thrown)} by attempts thrown away" * (thrown > 0)
     parts = [
         f"{time_words(backend)} in the backend{of_backend}" if backend else "",
         f"{time_words(tracing)} tracing{of_tracing}" if tracing else "",
         f"{time_words(guards)} building guards" if guards else "",
-        f"{time_words(max(0, total - backend - tracing - guards))} else",
+        f"{time_words(bytecode)} making bytecode" if bytecode else "",
+        f"{time_words(max(0, total - backend - tracing - guards - bytecode))} else",
     ]
     functions = plural(len(times.by_function()), "function")
     return f"{time_words(total)} compiling {functions}: " + "; ".join(filter(None, parts))
@@ -291,6 +328,18 @@ def _by_phase(times: CompileTimes, every: bool) -> Iterator[Line]:
     yield from _phases("by phase, as the compiler times itself", times.by_phase(), times, every)
     title = "in other threads meanwhile, not in the sum"
     yield from _phases(title, list(merged(times.beside)), times, every)
+
+
+def _waited(times: CompileTimes) -> Iterator[Line]:
+    """For what compiling stood still."""
+    waited = {key: spent for key, spent in times.waited.items() if spent >= _LEAST_WAIT}
+    if not waited:
+        return
+    yield Line("")
+    yield Line("waited for", role="title")
+    for (name, thread), spent in waited.items():
+        where = f"  thread {one_line(thread)}" * bool(thread)
+        yield Line(f"  {time_words(spent):>8}  {_WAITED[name]}{where}")
 
 
 def _phases(

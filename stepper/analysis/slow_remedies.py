@@ -20,13 +20,14 @@ from stepper.analysis import recompile_remedies, regions
 from stepper.analysis.break_remedies import ways_for as ways_against_break
 from stepper.analysis.breaks import causes
 from stepper.analysis.call_sites import CallSites, caller
-from stepper.analysis.compile_times import TRACING, CompileTimes
+from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.places import Files
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.replays import Way
 from stepper.analysis.run_costs import Served
 from stepper.client.text import clip, is_installed, one_line
+from stepper.model.timing import TRACING
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stepper.analysis.compile_times import TRACING, CompileTimes
+from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.flame import Flame, flames
 from stepper.analysis.spans import SpanKind
 from stepper.client.text import is_installed
+from stepper.model.timing import TRACING
 from stepper.model.trace import MomentId
 
 _NEARLY_ALL = 0.95

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import StrEnum
 
-from stepper.analysis.compile_times import TRACING
 from stepper.model.program import Code
-from stepper.model.timing import RUNS, Timing
+from stepper.model.timing import FAKE_TENSORS, RUNS, TRACING, Timing
 from stepper.model.trace import Attempt, MomentId, Phase
 from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
@@ -69,7 +68,8 @@ def spans(recording: Recording) -> dict[str, list[Span]]:
     timings = recording.timings()
     if timings is None:
         return {}
-    timings = [each for each in timings if each.name not in RUNS]
+    # The result of a node is the work of the instruction that made it.
+    timings = [each for each in timings if each.name not in RUNS | {FAKE_TENSORS}]
     found: dict[str, list[Span]] = {}
     for timing in timings:
         end = timing.began + max(0, timing.nanoseconds)

@@ -13,6 +13,7 @@ from itertools import compress, count, islice, pairwise
 from operator import ne, sub
 from typing import TYPE_CHECKING, NamedTuple
 
+from stepper.model.timing import FAKE_TENSORS
 from stepper.model.trace import Attempt, Frame, MomentId
 from stepper.recording.reader import Recording
 
@@ -113,7 +114,7 @@ class Attempts:
         # Without its end it is not known how long the last took.
         instants.append(instants[-1] if phase is None else phase.timing.began + phase.total)
         took = list(map(sub, islice(instants, 1, None), instants))
-        for inner in phase.children if phase is not None else ():
+        for inner in _apart(phase):
             _take_out(took, instants, inner.timing.began, inner.timing.began + inner.total)
         return Steps(attempt, phase, frames, ips, took)
 
@@ -140,7 +141,7 @@ class Attempts:
                 # One by one: a long function is entered again after each of its calls.
                 for ip, moment in zip(part, count(attempt.first_moment + begin), strict=False):
                     node.first.setdefault(ip, moment)
-        for inner in steps.phase.children if steps.phase is not None else ():
+        for inner in _apart(steps.phase):
             at = inner.timing.moment - attempt.first_moment
             holder = nodes.get(frames[at]) if 0 <= at < len(frames) else None
             if holder is None:
@@ -200,6 +201,15 @@ def walk(roots: Iterable[TracedFrame]) -> Iterator[TracedFrame]:
         node = waiting.pop()
         yield node
         waiting += node.called.values()
+
+
+def _apart(phase: Timed | None) -> Iterator[Timed]:
+    """What was done in the midst of an instruction and is not its own work."""
+    for inner in phase.children if phase is not None else ():
+        if inner.name != FAKE_TENSORS:
+            yield inner
+        else:
+            yield from inner.children
 
 
 def _holds(phase: Timed, instant: int) -> bool:

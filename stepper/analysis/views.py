@@ -186,7 +186,9 @@ CREATE TABLE failures (
 );
 
 -- What the compiler times of itself, when it has ended; nested as it was. Besides its own names:
--- `guard.TENSOR_MATCH`, what it took to make a guard of that kind; and of calls, with --lookups,
+-- `guard.TENSOR_MATCH`, what it took to make a guard of that kind; `dynamo.fake_tensors`, a node's
+-- result; `dynamo.codegen`, `dynamo.side_effects` and `dynamo.assemble`, the making of bytecode;
+-- `wait.compile_lock` and `wait.file_lock`; `python.gc`; and of calls, with --lookups,
 -- `run.transformed_code` and in its midst `run.graph`, where `frame` is the lookup that was a hit.
 CREATE TABLE timings (
     id INTEGER PRIMARY KEY,       -- in the order in which they began

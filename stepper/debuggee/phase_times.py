@@ -6,10 +6,21 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+import msgspec
+
 from stepper._C import Steps
 from stepper.debuggee.garbage import Garbage
 from stepper.model.timing import GARBAGE, RUNS, CacheAnswer, Timing
 from stepper.model.trace import MomentId
+
+
+class PhaseMark(NamedTuple):
+    """The beginning of what is a phase if its end is heard."""
+
+    id: int
+    began: int
+    away: int
+    moment: MomentId
 
 
 class _Open(NamedTuple):
@@ -50,6 +61,31 @@ class PhaseTimes:
         if name not in RUNS:
             self._garbage.listen()
         stack.append(_Open(self._next_id(), name, steps.clock(), steps.away, moment))
+
+    def mark(self, moment: MomentId, alone: bool) -> PhaseMark | None:
+        """Something begins whose end is perhaps not heard; None: this thread is in the midst of no
+        phase of the compiler, and it is none `alone`."""
+        stack = self._open.get(threading.get_ident(), [])
+        if not alone and (not stack or stack[-1].name in RUNS):
+            return None
+        return PhaseMark(self._next_id(), self._steps.clock(), self._steps.away, moment)
+
+    def took(self, name: str, mark: PhaseMark, translation: int | None, least: int) -> None:
+        """It is over; told is what took so many nanoseconds at least."""
+        spent, away = self._steps.clock() - mark.began, self._steps.away
+        if spent < least:
+            return
+        stack = self._open.get(threading.get_ident())
+        parent, thread = stack[-1].id if stack else None, _thread()
+        for at, each in enumerate(self._waiting):
+            if each.id > mark.id and (each.parent, each.thread) == (parent, thread):
+                self._waiting[at] = msgspec.structs.replace(each, parent=mark.id)
+        self._write(
+            Timing(
+                mark.id, name, mark.began, spent, mark.moment, parent, translation, thread,
+                left_out=away - mark.away,
+            )
+        )  # fmt: skip
 
     def dropped(self, name: str) -> None:
         """It is not known how long the innermost phase of that name took in this thread."""

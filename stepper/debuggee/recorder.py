@@ -41,7 +41,7 @@ from stepper.debuggee.mirror import (
     storing,
 )
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
-from stepper.debuggee.phase_times import PhaseTimes
+from stepper.debuggee.phase_times import PhaseMark, PhaseTimes
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.told_again import ToldLookup, tell_again
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
@@ -337,6 +337,14 @@ class Recorder:
 
     def collectives(self, reading: CollectiveReading) -> None:
         self._writer.collectives(self._next("collective reading"), self.moment, reading)
+
+    def phase_mark(self, *, alone: bool = False) -> PhaseMark | None:
+        return self._phase_times.mark(self.moment, alone)
+
+    def phase_took(
+        self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0
+    ) -> None:
+        self._phase_times.took(name, mark, translation, least)
 
     def phase_dropped(self, name: str) -> None:
         self._phase_times.dropped(name)

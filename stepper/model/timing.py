@@ -6,7 +6,11 @@ import msgspec
 
 from stepper.model.trace import MomentId
 
-BACKEND_PHASES = frozenset({"backend_compile", "entire_backward_compile"})
+TRACING = "bytecode_tracing"
+ATTEMPT = "compile_attempt_"
+"""How the name of an attempt's phase begins; behind it stands a number."""
+BACKEND = "backend_compile"
+BACKEND_PHASES = frozenset({BACKEND, "entire_backward_compile"})
 """The call of the backend, and a backward that is compiled when gradients are asked for."""
 TRANSFORMED_RUN = "run.transformed_code"
 """The name of what is no phase of compiling: a call's run of what was compiled."""
@@ -14,6 +18,17 @@ GRAPH_RUN = "run.graph"
 """In its midst, the run of a graph."""
 GARBAGE = "python.gc"
 """What Python's garbage collector took in the midst of a phase."""
+COMPILE_LOCK, FILE_LOCK = "wait.compile_lock", "wait.file_lock"
+"""For what a thread had to wait: the lock under which the compiler works, while another thread did;
+and that of a file in a cache on disk, which other processes take, too."""
+WAITS = frozenset({COMPILE_LOCK, FILE_LOCK})
+CODEGEN, SIDE_EFFECTS, ASSEMBLE = "dynamo.codegen", "dynamo.side_effects", "dynamo.assemble"
+"""The making of bytecode when tracing is over: its instructions, those of them that make side
+effects happen, and the code object that is put together of them."""
+FAKE_TENSORS = "dynamo.fake_tensors"
+"""What it took to find out a node's result, with tensors that have no data."""
+HEARD = frozenset({GARBAGE, *WAITS, CODEGEN, SIDE_EFFECTS, ASSEMBLE, FAKE_TENSORS})
+"""The names of what the compiler does not time itself."""
 GUARD_MADE = "guard."
 """How the name of what it took to make a guard begins; behind it stands the guard's kind."""
 AUTOGRAD_CACHE = "compiled_autograd"
@@ -51,7 +66,7 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     id: int
     """1, 2, … in the order in which they began."""
     name: str
-    """The compiler's own, e.g. `bytecode_tracing`; or one of `RUNS`, `GARBAGE`, or of a guard's
+    """The compiler's own, e.g. `bytecode_tracing`; or one that stands above, or that of a guard's
     making."""
     began: int
     """Nanoseconds on the compiler's clock, on which moments have their instants, too. It goes on

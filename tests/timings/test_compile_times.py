@@ -12,10 +12,20 @@ from collections import Counter
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from stepper.analysis.compile_times import GUARDS, TRACING, CompileTimes
+from stepper.analysis.compile_times import GUARDS, CompileTimes
 from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
-from stepper.model.timing import BACKEND_PHASES, GARBAGE, RUNS, CacheAnswer
+from stepper.model.timing import (
+    ASSEMBLE,
+    BACKEND_PHASES,
+    CODEGEN,
+    FAKE_TENSORS,
+    GARBAGE,
+    HEARD,
+    RUNS,
+    TRACING,
+    CacheAnswer,
+)
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
 from tests import ready
@@ -48,7 +58,7 @@ def test_each_phase_that_torch_times_is_recorded(ran: Ran) -> None:
     timings = ran.recording.timings() or []
     counted = {name: len(times) for name, times in ran.times_of_torch.items()}
     phases = [each for each in timings if each.cache is None and each.guard is None]
-    recorded = Counter(each.name for each in phases if each.name != GARBAGE)
+    recorded = Counter(each.name for each in phases if each.name not in HEARD)
     assert {"bytecode_tracing", "backend_compile", "build_guards"} <= recorded.keys()
     # torch counts what it times by other means, too, and does not count the outermost.
     assert recorded == {name: counted.get(name, 0) for name in recorded} | {
@@ -117,6 +127,28 @@ def test_each_guards_making_is_timed_while_guards_are_built(ran: Ran) -> None:
             ) or attempt.restart_reason
     lines = [line.text for line in slow_lines(ran.recording)]
     assert any(line.startswith("guards, made in ") for line in lines)
+
+
+def test_what_nodes_took_is_as_long_as_torch_says(ran: Ran) -> None:
+    """With tensors that have no data, where two calls sleep; of the instruction it is a part."""
+    timings = {each.id: each for each in ran.recording.timings() or []}
+    found = [each for each in timings.values() if each.name == FAKE_TENSORS]
+    assert all(timings[each.parent or 0].name == TRACING for each in found)
+    ours = sum(each.nanoseconds + each.left_out for each in found)
+    theirs = sum(ran.times_of_torch["get_fake_value"]) * 1e9
+    assert theirs > 4 * SLEEP
+    assert abs(ours - theirs) <= WITHIN * theirs + INTERRUPTED * SLEEP / 10
+    of_calls = sum(spent for name, spent in ran.times.opnames if name.startswith("CALL"))
+    assert of_calls > 4 * SLEEP
+
+
+def test_the_making_of_bytecode_is_timed_in_each_attempt_that_comes_to_it(ran: Ran) -> None:
+    timings = {each.id: each for each in ran.recording.timings() or []}
+    for attempt in (each for each in timings.values() if each.name.startswith("compile_attempt_")):
+        within = Counter(each.name for each in timings.values() if each.parent == attempt.id)
+        made = bool(within["backend_compile"])
+        assert bool(within[CODEGEN]) == bool(within[ASSEMBLE]) == made
+    assert any("making bytecode" in line.text for line in slow_lines(ran.recording))
 
 
 def test_garbage_that_is_collected_has_its_own_time(ran: Ran) -> None:

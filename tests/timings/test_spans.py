@@ -11,12 +11,13 @@ import msgspec
 import pytest
 
 from stepper.analysis import trace_formats
-from stepper.analysis.compile_times import TRACING, unnumbered
+from stepper.analysis.compile_times import unnumbered
 from stepper.analysis.flame import Flame, flames
 from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.slow_tree import calls
 from stepper.analysis.spans import Span, SpanKind, spans, walk
 from stepper.analysis.trace_formats import Traced
+from stepper.model.timing import TRACING
 from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.timings import programs

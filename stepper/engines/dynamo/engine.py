@@ -22,12 +22,14 @@ from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import hearer
 from stepper.engines.dynamo import bytecode, failures, versions
+from stepper.engines.dynamo.bytecode_made import BytecodeMade
 from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.engines.dynamo.entries import ENTRIES
 from stepper.engines.dynamo.execution import ExecutionWatcher
+from stepper.engines.dynamo.fake_tensors import FakeTensors
 from stepper.engines.dynamo.guards_made import GuardsMade
 from stepper.engines.dynamo.guards_set import (
     code_of,
@@ -70,7 +72,10 @@ class DynamoEngine(WatchesCollectives):
         )
         self._untranslated = Untranslated(self._codes)
         self._mutations = Mutations(self._translations)
-        self._phases = Phases(self._translations.innermost)
+        innermost = self._translations.innermost
+        self._bytecode_made = BytecodeMade(innermost)
+        self._fake_tensors = FakeTensors(innermost)
+        self._phases = Phases(innermost, self._bytecode_made)
         self._guards_made = GuardsMade(self._translations.guarded)
         self.cache = CacheFace(
             ENTRIES,
@@ -97,6 +102,8 @@ class DynamoEngine(WatchesCollectives):
         translations = self._translations
         translations.begin(recorder, self._describer)
         self._mutations.begin(recorder, self._describer)
+        self._bytecode_made.begin(recorder)
+        self._fake_tensors.begin(recorder)
         self._phases.begin(recorder, self.safely)
         self._guards_made.begin(recorder)
         recorder.before_commit(translations.before_commit)
@@ -139,7 +146,10 @@ class DynamoEngine(WatchesCollectives):
 
     def _hook(self, meaning: str) -> Callable[..., None]:
         name = f"on_{meaning}"
-        owners = (self._mutations, self._phases, self._guards_made, self._translations)
+        owners = (
+            self._mutations, self._phases, self._phases.waits, self._bytecode_made,
+            self._fake_tensors, self._guards_made, self._translations,
+        )  # fmt: skip
         owner = next(owner for owner in owners if hasattr(owner, name))
         hook: Callable[..., None] = getattr(owner, name)
         return hook

@@ -12,7 +12,9 @@ from stepper._C import Hook, shortened
 from stepper.debuggee.engine import Recorder
 from stepper.engines.common.cache_news import place
 from stepper.engines.dynamo import bytecode, versions
-from stepper.model.timing import AUTOGRAD_CACHE, CacheAnswer
+from stepper.engines.dynamo.bytecode_made import BytecodeMade
+from stepper.engines.dynamo.waits import Waits
+from stepper.model.timing import ATTEMPT, AUTOGRAD_CACHE, BACKEND, TRACING, CacheAnswer
 from stepper.uncompiled import keep_out
 
 _ANSWER = re.compile(r"(?P<cache>\w+_cache)_(?P<state>hit|miss|bypass|disabled)")
@@ -24,9 +26,12 @@ _LONGEST = 200
 class Phases:
     """Hands each on, with the translation in whose midst it is."""
 
-    def __init__(self, translation: Callable[[], int | None]) -> None:
-        """`translation` gives the number of the innermost that is under way."""
+    def __init__(self, translation: Callable[[], int | None], made: BytecodeMade) -> None:
+        """`translation` gives the number of the innermost that is under way; `made` hears of phases
+        as well."""
         self._translation = translation
+        self._made = made
+        self.waits = Waits(translation)
         self._recorder: Recorder
         self._loaded: dict[tuple[str, str], str] = {}
         """Where the program has loaded what is in caches, by cache and key."""
@@ -37,6 +42,7 @@ class Phases:
         """Report to a recorder from now on; `safely` makes a hook that the compiler can call."""
         self._recorder = recorder
         self._hear_autograd = safely(self._autograd_missed)
+        self.waits.begin(recorder, safely)
 
     def on_autograd_enabled(self) -> None:
         """See `versions`."""
@@ -50,18 +56,26 @@ class Phases:
 
     def leave(self) -> None:
         """Hear nothing any more."""
+        self.waits.leave()
         if self._hears_autograd:
             versions.leave_autograd()
 
     def on_phase_began(self, event_name: str) -> None:
         """See `versions`."""
+        self.waits.listen()
         self._recorder.phase_began(event_name)
 
     def on_phase_ended(self, event_name: str) -> None:
         """See `versions`."""
         translation = self._translation()
         compile_id = versions.compiled_now() if translation is None else ""
+        if event_name.startswith(ATTEMPT):
+            self._made.attempt_ended()
         self._recorder.phase_ended(event_name, translation, compile_id)
+        if event_name == TRACING:
+            self._made.tracing_ended()
+        elif event_name == BACKEND:
+            self._made.backend_ended()
 
     def on_instant_noted(self, event_name: str, metadata: Any) -> None:
         """See `versions`. What torch notes without a duration are answers of its caches, mostly."""

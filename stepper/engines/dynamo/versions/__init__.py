@@ -466,6 +466,15 @@ class _AutogradLog:
 _AUTOGRAD_LOG = _AutogradLog()
 
 
+def others_compile() -> bool:
+    """Whether another thread has the lock under which Dynamo compiles."""
+    lock = convert_frame.compile_lock
+    if lock.acquire(blocking=False):
+        lock.release()
+        return False
+    return True
+
+
 def hear_autograd(hear: Callable[[str], None]) -> None:
     """Have compiled autograd say why it captures a backward anew, until somebody else is told: the
     program's own log of that, if it is switched on."""

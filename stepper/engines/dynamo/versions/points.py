@@ -108,6 +108,33 @@ _POINTS: dict[str, ProbePoint] = {
     "instant_noted": ProbePoint(
         "torch._dynamo.utils", "ChromiumEventLogger.log_instant_event", ("event_name", "metadata")
     ),
+    # Which asks for the lock under which Dynamo compiles, where it does not skip the frame; what is
+    # called next has it.
+    "lock_wanted": ProbePoint("torch._dynamo.convert_frame", "CatchErrorsWrapper.__call__", ()),
+    "lock_got": ProbePoint("torch._dynamo.convert_frame", "ConvertFrame.__call__", ()),
+    "lock_got_for_graph": ProbePoint(
+        "torch._dynamo.convert_frame", "ConvertFrameAssert.__call__", ()
+    ),
+    "bytecode_begins": ProbePoint("torch._dynamo.output_graph", "OutputGraph.compile_subgraph", ()),
+    "instructions_made": ProbePoint("torch._dynamo.output_graph", "OutputGraph.codegen_suffix", ()),
+    "new_objects_made": ProbePoint(
+        "torch._dynamo.side_effects", "SideEffects.codegen_save_tempvars", ()
+    ),
+    "cells_made": ProbePoint("torch._dynamo.output_graph", "OutputGraph.codegen_cells", ()),
+    "side_effects_made": ProbePoint(
+        "torch._dynamo.side_effects", "SideEffects.codegen_update_mutated", ()
+    ),
+    "graph_compiled": ProbePoint(
+        "torch._dynamo.output_graph", "OutputGraph.compile_and_call_fx_graph", ()
+    ),
+    "instructions_added": ProbePoint(
+        "torch._dynamo.output_graph", "OutputGraph.add_output_instructions", ()
+    ),
+    "code_assembled": ProbePoint(
+        "torch._dynamo.bytecode_transformation", "clean_and_assemble_instructions", ()
+    ),
+    "result_asked": ProbePoint("torch._dynamo.utils", "get_fake_value", ("node",)),
+    "result_known": ProbePoint("torch._dynamo.utils", "set_example_value", ("node",)),
     # In what is saved or, by `torch.compiler.load_cache_artifacts`, loaded.
     "artifact_noted": ProbePoint("torch.compiler._cache", "CacheInfo.add", ("artifact",)),
     # Asked each time that compiled autograd is switched on.
@@ -233,7 +260,7 @@ MARKED = frozenset({"guard_added", "node_inserted", "node_removed", "frame_enter
 OF_DETAIL = frozenset(
     {
         "function_made", "attribute_stored", "mutated", "tensor_method", "outputs_moved",
-        "flags_moved", "output_moved",
+        "flags_moved", "output_moved", "result_asked", "result_known",
     }
 )  # fmt: skip
 """What only matters when every instruction is recorded."""
@@ -339,6 +366,21 @@ _CACHE_POINTS: dict[str, ProbePoint] = {
 def cache_points() -> dict[str, ProbePoint]:
     """The functions to watch for what happens to cache entries, by what their call means."""
     return _CACHE_POINTS
+
+
+# What is only imported when Inductor is.
+_LATE_POINTS = {
+    "backward_wants_lock": ProbePoint("torch._inductor.compile_fx", "compile_fx_backward", ()),
+    "backward_got_lock": ProbePoint("torch._inductor.utils", "output_node", ()),
+    "file_lock_wanted": ProbePoint("filelock", "BaseFileLock.acquire", ()),
+    "file_lock_got": ProbePoint("filelock", "AcquireReturnProxy.__init__", ()),
+}
+
+
+def late_points() -> dict[str, ProbePoint]:
+    """The functions to watch for waits that are there later than Dynamo, by what their call
+    means."""
+    return _LATE_POINTS
 
 
 # What leads to all of the above, or is at work itself when the watcher comes.
