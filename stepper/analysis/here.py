@@ -9,6 +9,7 @@ again.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -48,6 +49,7 @@ from stepper.analysis.walks import Calls, compiled_again
 from stepper.client.frame_names import (
     brief_compiled_name,
     compiled_title,
+    frame_name,
     walk_title,
     with_shown_names,
 )
@@ -92,6 +94,8 @@ _BY_THE_INSTRUCTION = frozenset(
 )
 """For these the moment's own instruction is to blame. Others only have its number, because it was
 the newest then."""
+_RAISED_BY_OPERATOR = re.compile(r""": got (\w+)\((['"])(.*?)\2,?\)$""")
+"""How Dynamo ends what it says of an operator that fails on fake tensors."""
 _TEXT = 300
 _CALLERS = 4
 _CONDITIONS = 3
@@ -195,7 +199,15 @@ def _at_line(line: UserLine | None, moment: MomentId | None) -> Culprit | None:
 def _callers(recording: Recording, moment: MomentId) -> Iterator[Line]:
     """The calls that led into an inlined function."""
     for site in itertools.islice(way_to(recording, moment), 1, 1 + _CALLERS):
-        yield Line(f"called from {line_text(site.line, recording.facts.cwd)}", site.moment)
+        yield _called_from(recording, site)
+
+
+def _called_from(recording: Recording, site: Site) -> Line:
+    """A call on the way, by the name that its frame is shown by."""
+    name = brief_function(frame_name(recording, recording.moment(site.moment).frame))
+    place = msgspec.structs.replace(site.line.place, function=name)
+    line = msgspec.structs.replace(site.line, place=place)
+    return Line(f"called from {line_text(line, recording.facts.cwd)}", site.moment)
 
 
 # What it is about
@@ -256,14 +268,10 @@ def _failed(recording: Recording, event: Event) -> Here:
         culprit = Culprit(failed.place)
     change = change_of(recording, failed)
     message = failed.failure.message.strip().splitlines()[1:]
-    leads = [Line(text) for line in message if (text := line.strip())][:1]
+    leads = [Line(_explained(text)) for line in message if (text := line.strip())][:1]
     leads += map(_unindented, blamed_lines(recording, failed))
-    cwd = recording.facts.cwd
     if failed.certain:
-        leads += [
-            Line(f"called from {line_text(site.line, cwd)}", site.moment)
-            for site in failed.sites[1:]
-        ]
+        leads += [_called_from(recording, site) for site in failed.sites[1:]]
     return Here(
         one_line(failed_headline(failed)),
         event.kind,
@@ -271,6 +279,13 @@ def _failed(recording: Recording, event: Event) -> Here:
         "" if change is None else str(change),
         (*leads,),
     )
+
+
+def _explained(text: str) -> str:
+    """A line of Dynamo's explanation; of an operator that failed, what it said, which stands behind
+    all of its arguments."""
+    said = _RAISED_BY_OPERATOR.search(text)
+    return f"{said[1]}: {said[3]}" if said is not None else text.removeprefix("Explanation: ")
 
 
 def _compiled_again(recording: Recording, event: Event) -> Here:

@@ -20,6 +20,10 @@ from stepper.tui.presets import PRESETS, Column, Group, Preset
 WIDE = 110
 """Columns from which panes stand side by side."""
 
+BROAD = 150
+"""Columns from which there are as many columns of panes as a preset has: with less, a third one
+leaves none of them room for a line of code or a row of a table."""
+
 _LOW = 16
 """Rows below which a narrow screen holds one group only."""
 
@@ -87,7 +91,7 @@ def arrange(
     if "answer" in panes:
         top = max(1, min(answer, height // 2 if reads else min(_ANSWER, height // 3)))
     placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
-    strip = _strip(width, height, panes)
+    strip = min(_strip(width, height, panes), max(_LEAST_HEIGHT, needs(_STRIP)))
     columns = columns_of(width, height, panes, preset, strip=bool(strip))
     placed += _columns(top, width, height - strip - top, columns, shares, needs)
     if strip:
@@ -113,7 +117,7 @@ def columns_of(
     """
     others = [name for name in panes if name not in ("answer", "timeline" if strip else "")]
     if width >= WIDE:
-        columns = preset.columns
+        columns = preset.columns if width >= BROAD else preset.pair or preset.columns
     else:
         rest = tuple(name for name in others if name not in preset.above + preset.below)
         if height < _LOW:

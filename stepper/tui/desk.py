@@ -172,7 +172,11 @@ class Desk(OwnLayout, Container):
         """Give panes the rows that they need now, where that is worth another layout."""
         for name, pane in self.panes.items():
             given, needed = self._needs.get(name, 0), pane.wanted
-            if pane.visible_on_desk and not given - _UNUSED <= needed <= given:
+            if not pane.visible_on_desk:
+                continue
+            if pane.STEADY:
+                self._needs[name] = needed
+            elif not given - _UNUSED <= needed <= given:
                 # Rounded: a stack that grows by one does not move all the others.
                 self._needs[name] = needed if needed < 4 else -(-needed // 3) * 3
         if self._placed and self._arranged(self.size) != self._placed:

@@ -156,6 +156,11 @@ class ListingPane(Pane):
         return self.query_one(f"#{self.id}-filter-list", Lines)
 
     @property
+    def columns(self) -> int:
+        """How much of a row is seen for sure: beside it the scroll bar, and the sign of more."""
+        return self.size.width - 2
+
+    @property
     def wanted(self) -> int:
         has_details = type(self).detail_of is not ListingPane.detail_of and self.lines.count
         heads = sum(
@@ -192,6 +197,8 @@ class ListingPane(Pane):
     def list_rows(self, count: int, *, cursor: int | None = None, empty: str | None = None) -> None:
         """Show so many rows, made by `draw_row`."""
         self._caption("views").tell(*self._view_line())
+        if not count:
+            self.headings()  # above no rows they would run together
         self.lines.show(count, self.draw_row, cursor=cursor, empty=empty)
         self._show_detail()
 

@@ -34,6 +34,9 @@ class Pane(QuietWidget, Vertical):
     LEAST: ClassVar[int] = 0
     """Rows that it wants while there is little: more is about to come."""
 
+    STEADY: ClassVar[bool] = False
+    """Whether the rows that it needs hardly ever change, so that it has exactly these."""
+
     DEFAULT_CSS = """
     Pane { width: 1fr; height: 1fr; }
     """

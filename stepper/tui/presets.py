@@ -28,11 +28,13 @@ class Preset(NamedTuple):
     name: str
     help: str
     columns: tuple[Column, ...]
-    """Where panes stand on a wide screen; those that no column names are in the last group."""
+    """Where panes stand on a broad screen; those that no column names are in the last group."""
     above: tuple[str, ...]
     """Panes of the upper group of a narrow screen; the first is shown."""
     below: tuple[str, ...]
     """Panes of the next group, likewise."""
+    pair: tuple[Column, ...] = ()
+    """Where they stand where there is room for two columns; empty: as on a broad screen."""
     times: bool = False
     """Whether the source has each line's time in numbers."""
 
@@ -41,7 +43,14 @@ _CODE = ("source", "bytecode", "cache")
 _UNDER_SOURCE = Group("bytecode", ("bytecode", "cache"))
 _STACK, _CALLS = Group("stack", ("stack",)), Group("calls", ("calls",), 0.7)
 _LOCALS = Group("locals", ("locals",), 1.2)
-_LOG = Group("more", ("events", "frames", "output", "console", "result"), 0.6)
+_LOG_PANES = ("events", "frames", "output", "console", "result")
+_LOG = Group("more", _LOG_PANES, 0.6)
+
+
+def _pair(
+    code: tuple[Group, ...], state: tuple[Group, ...], share: float = 1.0
+) -> tuple[Column, ...]:
+    return Column("code", code), Column("state", state, share)
 
 
 PRESETS: tuple[Preset, ...] = (
@@ -58,6 +67,16 @@ PRESETS: tuple[Preset, ...] = (
         ),
         _CODE,
         ("stack", "locals", "calls"),
+        pair=_pair(
+            (Group("source", ("source",)), _UNDER_SOURCE),
+            (
+                _STACK,
+                _LOCALS,
+                Group(
+                    "graph", ("graph", "guards", "effects", "symbols", "calls", *_LOG_PANES), 1.4
+                ),
+            ),
+        ),
     ),
     Preset(
         "break",
@@ -77,6 +96,14 @@ PRESETS: tuple[Preset, ...] = (
         ),
         _CODE,
         ("effects", "graph", "calls", "locals", "stack"),
+        pair=_pair(
+            (Group("source", ("source",), 1.4), Group("calls", ("calls",)), _UNDER_SOURCE),
+            (
+                Group("effects", ("effects", "symbols"), 1.4),
+                Group("locals", ("locals", "stack")),
+                Group("graph", ("graph", "guards", *_LOG_PANES), 1.2),
+            ),
+        ),
     ),
     Preset(
         "recompile",
@@ -95,6 +122,20 @@ PRESETS: tuple[Preset, ...] = (
         ),
         _CODE,
         ("guards", "frames", "symbols", "locals", "calls"),
+        pair=_pair(
+            (
+                Group("source", ("source",), 1.4),
+                Group("locals", ("locals", "calls")),
+                _UNDER_SOURCE,
+            ),
+            (
+                Group("facts", ("guards", "symbols", "effects"), 1.4),
+                Group(
+                    "more", ("frames", "events", "output", "console", "result", "graph", "stack")
+                ),
+            ),
+            1.3,
+        ),
     ),
     Preset(
         "cache",
@@ -112,7 +153,18 @@ PRESETS: tuple[Preset, ...] = (
             Column("more", (_LOCALS, _CALLS, Group("facts", ("guards", "graph", "stack")))),
         ),
         ("cache", "source", "bytecode"),
-        ("guards", "frames", "locals", "calls"),
+        ("frames", "guards", "locals", "calls"),
+        pair=_pair(
+            (Group("source", ("source",)), Group("locals", ("bytecode", "locals", "calls"))),
+            (
+                Group("cache", ("cache",), 1.6),
+                Group(
+                    "more",
+                    ("frames", "guards", "events", "output", "console", "result", "graph", "stack"),
+                ),
+            ),
+            1.3,
+        ),
     ),
     Preset(
         "shapes",
@@ -128,6 +180,19 @@ PRESETS: tuple[Preset, ...] = (
         ),
         _CODE,
         ("symbols", "guards", "locals", "graph"),
+        pair=_pair(
+            (
+                Group("source", ("source",), 1.4),
+                Group("locals", ("locals", "calls")),
+                _UNDER_SOURCE,
+            ),
+            (
+                Group("symbols", ("symbols",), 1.2),
+                Group("facts", ("guards", "effects")),
+                Group("graph", ("graph", "stack", *_LOG_PANES)),
+            ),
+            1.2,
+        ),
     ),
     Preset(
         "time",

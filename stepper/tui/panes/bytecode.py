@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from textual.app import ComposeResult
 
+from stepper.client.names import clip_middle
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.matching import instruction_matches
 from stepper.model.program import Code, Instruction
@@ -98,7 +99,10 @@ class BytecodePane(Pane):
             (
                 (("▶" if snapshot.innermost else "▷") if current else " ", "here"),
                 (f"{sign} ", role),
-                (f"{here.opname:<{self._width}} ", "error" if failed else "function"),
+                (
+                    f"{clip_middle(here.opname, self._width):<{self._width}} ",
+                    "error" if failed else "function",
+                ),
                 (argument(here), "error" if failed else ""),
                 (f"  line {here.line}" if here.line is not None else "", "dim"),
             ),

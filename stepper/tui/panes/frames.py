@@ -8,6 +8,7 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.frame_names import compiled_name
+from stepper.client.names import clip_middle
 from stepper.client.text import clip, one_line, plural, short_path
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.tui.lines import Lines
@@ -43,6 +44,8 @@ _SIGNS = {
 _COUNTS = "attempts instr guards nodes breaks"
 _LEAST_REASON = 14
 """Columns for why a frame was compiled again, or was not, where there is hardly any room."""
+_LEAST_NAME = 12
+"""Columns for names, likewise."""
 
 
 class FramesPane(ListingPane):
@@ -86,17 +89,16 @@ class FramesPane(ListingPane):
             self._here = here
             cursor = next((at for at, t in enumerate(self._translations) if t.id == here), None)
         self._phases = any(t.phase is not Phase.TRANSLATE for t in known)
-        names = (len(self._shown_name(t)) for t in self._translations)
-        self._name_width = min(28, max(names, default=4))
+        names = max((len(self._shown_name(t)) for t in self._translations), default=4)
+        self._name_width = min(names, 28, max(_LEAST_NAME, self.columns // 3))
         phases = f"{'phase':<10}" if self._phases else ""
-        heads = f"  {'id':<6} {'name':<{self._name_width}} {'outcome':<10}  "
-        counts = f"   time  {phases}{_COUNTS}"
-        # Why comes first, and leaves the time its room: counts are for who scrolls to them.
-        left = self.size.width - len(heads) - len("    time  ")
+        heads = f"  {'id':<6} {'name':<{self._name_width}} {'outcome':<10}     time  "
+        # Why has all the room that is left: counts are for who scrolls to them.
+        left = self.columns - len(heads) - 1
         reasons = (len(one_line(_reason(t))) for t in self._translations)
         self._reason_width = min(max(_LEAST_REASON, left), max(reasons, default=0))
         why = f"{'why':<{self._reason_width}}  " if self._reason_width else ""
-        self.headings((f"{heads}{why}{counts}", "dim"))
+        self.headings((f"{heads}{why}{phases}{_COUNTS}", "dim"))
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
 
@@ -107,15 +109,16 @@ class FramesPane(ListingPane):
         t = self._translations[index]
         here = t.id == self._here
         reason = one_line(_reason(t))
-        seconds = f"{t.seconds:6.2f}s" if t.seconds is not None else "      –"
+        name = clip_middle(self._shown_name(t), self._name_width)
+        seconds = f"{t.seconds:7.2f}s" if t.seconds is not None else "       –"
         why = f"{clip(reason, self._reason_width):<{self._reason_width}}  "
         spans: tuple[Span, ...] = (
             ("▶ " if here else "  ", "here"),
             (f"{t.compile_id or '–':<6} ", "constant"),
-            (f"{clip(self._shown_name(t), self._name_width):<{self._name_width}} ", "function"),
-            (f"{_SIGNS[t.outcome]} {t.outcome:<8}  ", _OUTCOME_ROLES[t.outcome]),
-            (why if self._reason_width else "", "warning"),
+            (f"{name:<{self._name_width}} ", "function"),
+            (f"{_SIGNS[t.outcome]} {t.outcome:<8} ", _OUTCOME_ROLES[t.outcome]),
             (f"{seconds}  ", ""),
+            (why if self._reason_width else "", "warning"),
             (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
             *_counts(t),
             (f"  {short_path(t.filename, self._cwd)}:{t.line}", "dim"),

@@ -31,6 +31,9 @@ class GraphPane(ListingPane):
         self._graph: GraphView | None = None
         self._made_for: Hashable = None
 
+    def has_something(self, snapshot: Snapshot) -> bool:
+        return super().has_something(snapshot) and bool(snapshot.nodes)
+
     def depends(self, snapshot: Snapshot) -> Hashable:
         if not snapshot.moment:
             return snapshot.newest

@@ -47,7 +47,7 @@ _TOGETHER = 1024
 _TICK = 14
 """Columns between two numbers of the axis."""
 
-_WITH_AXIS = 5
+_WITH_AXIS = 4
 """Height from which there is room for the axis."""
 
 _SIGNS = {
@@ -218,8 +218,12 @@ class TimelineView(Themed, can_focus=True):
 
     @property
     def wanted(self) -> int:
-        """Rows that it needs to show all depths and each kind of mark by itself."""
-        return 2 + self.timeline.depth + len(MARKS) + self.timeline.has_any(LOOKUP_MARKS)
+        """Rows that it needs to show all depths; where that is many, each kind of mark by itself,
+        too."""
+        together = 3 + max(1, self.timeline.depth)
+        if together < _TALL:
+            return together
+        return together - 1 + len(MARKS) + self.timeline.has_any(LOOKUP_MARKS)
 
     def _lines(self) -> list[_Line]:
         """What each row is about."""
@@ -422,6 +426,7 @@ class TimelinePane(Pane):
     """A strip along the bottom of a wide screen, a tab on a narrow one."""
 
     NAME = "timeline"
+    STEADY = True
     HELP = "The whole session: attempts and frames by depth, breaks ✗, restarts ↻, guards, nodes."
 
     def compose(self) -> ComposeResult:
