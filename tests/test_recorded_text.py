@@ -156,7 +156,11 @@ IN_ANALYSIS = {
         "_told": "the compiler's, cut to its first line",
         "_first_line": "the compiler's, cut to its first line",
     },
-    "here.py": {"_failed": "the compiler's, in lines"},
+    "here.py": {
+        "": "the compiler's, of an operator that failed",
+        "_explained": "the compiler's, of an operator that failed",
+        "_failed": "the compiler's, in lines",
+    },
     "recompile_remedies.py": {
         "": "torch's sources, dtypes and devices",
         "_converted": "a text that is written into the program",
@@ -214,7 +218,7 @@ IN_ANALYSIS = {
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""
 
 ELSEWHERE = {
-    "client/placing.py": {"_beside": "a path"},
+    "client/placing.py": {"_beside": "a path", "_names": "torch's: a node's target"},
     "client/scratch.py": {"line_before": "a text that is written into the program"},
     "tui/panes/console.py": {"on_console_pane_answered": "what the program printed, in lines"},
     "tui/panes/output.py": {"on_session_event": "what the program printed"},
@@ -224,7 +228,7 @@ ELSEWHERE = {
         "retval": "Python's: the name of an instruction",
     },
     "console/looking.py": {"_source": "a path"},
-    "console/paths.py": {"resolve": "what the user has typed"},
+    "client/value_paths.py": {"resolve": "what the user has typed"},
     "recording/diff.py": {"_guard_key": "torch's: names that it makes up"},
     "recording/recorded_call.py": {
         "read": "the compiler's: a source",

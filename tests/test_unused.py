@@ -20,6 +20,8 @@ OVERRIDES = {
     "allow_vertical_scroll": "textual.widget.Widget",
     "_name_template": "torch._guards.Source",
     "_print_message": "argparse.ArgumentParser",
+    "get_completions": "prompt_toolkit.completion.Completer",
+    "get_suggestion": "textual.suggester.Suggester",
     "_should_skip_dynamo": "torch.utils._python_dispatch.TorchDispatchMode",
     "check_action": "textual.dom.DOMNode",
     "cursor_position": "textual.widgets.Input",

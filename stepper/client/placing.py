@@ -16,7 +16,14 @@ from itertools import takewhile
 from types import CodeType
 
 from stepper.client.text import plural
-from stepper.model.breakpoint import CACHE_KINDS, Breakpoint, BreakpointError, BreakpointKind
+from stepper.model.breakpoint import (
+    CACHE_KINDS,
+    GUARD_KINDS,
+    SHAPE_KINDS,
+    Breakpoint,
+    BreakpointError,
+    BreakpointKind,
+)
 from stepper.model.matching import (
     entry_index,
     entry_matches,
@@ -27,6 +34,7 @@ from stepper.model.matching import (
 from stepper.model.method_names import Entered, Owner, walk_names
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
+from stepper.recording.navigation import finding_moments
 from stepper.recording.occurrences import event_fits, event_has_name
 from stepper.recording.reader import Recording
 
@@ -114,14 +122,35 @@ def _happened(breakpoint: Breakpoint, recording: Recording | None, live: bool) -
         events = recording.events(kinds=kinds)
         count = sum(event_fits(recording, breakpoint, event) for event in events)
     else:
-        return ""
+        moments = finding_moments(recording, breakpoint)
+        assert moments is not None, "what has a pattern is an event with a name, or was found"
+        count = sum(1 for attempt in recording.attempts() for _ in moments(attempt))
     if count:
         return f"happened {plural(count, 'time')}{' so far' if live else ''}"
+    near = _nearest(breakpoint.pattern, _names(breakpoint, recording))
     if live:
-        return ""
+        return f"has not happened so far{near}"
     if breakpoint.kind in CACHE_KINDS and breakpoint.pattern:
         _check_function(breakpoint.pattern, recording)
+    if near:
+        raise BreakpointError(f"nothing that is recorded fits {breakpoint}{near}")
     return "never happened in what is recorded"
+
+
+def _names(breakpoint: Breakpoint, recording: Recording) -> set[str]:
+    """What was found of a breakpoint's kind, by the names that its pattern can give."""
+    if not breakpoint.pattern:
+        return set()
+    attempts = [attempt.id for attempt in recording.attempts()]
+    if breakpoint.kind in GUARD_KINDS:
+        return {guard.kind for each in attempts for guard in recording.guards_installed(each)}
+    if breakpoint.kind is BreakpointKind.NODE:
+        nodes = [node for each in attempts for node in recording.nodes_made(each)]
+        return {name for node in nodes for name in (node.name, node.target.rpartition(".")[2])}
+    if breakpoint.kind in SHAPE_KINDS:
+        steps = [step for each in attempts for step in recording.shape_steps(None, attempt=each)]
+        return {name for step in steps for name in (step.symbol, step.source) if name}
+    return set()
 
 
 def _check_function(pattern: str, recording: Recording) -> None:

@@ -6,6 +6,7 @@ import codeop
 from typing import TYPE_CHECKING
 
 from stepper.client.text import value_line
+from stepper.client.value_paths import traced
 from stepper.console.commands import CommandError, command
 from stepper.console.looking import recorded, value
 from stepper.console.paths import resolve
@@ -26,14 +27,25 @@ def pp(shell: Shell, argument: str) -> None:
     if not shell.cursor.at_stop:
         value(shell, argument)
         return
+    if traced(shell.recording, shell.state, shell.frame, argument):
+        _pretty(shell, argument)
+        return
     pretty = f"print(__import__('pprint').pformat(({argument}), width={_WIDTH}))"
     response = _evaluated(shell, pretty)
-    if not response.ok and recorded(shell, argument) is not None:
-        value(shell, argument)
+    if not response.ok and recorded(shell, argument):
+        _pretty(shell, argument)
         return
     if not response.ok:
         raise CommandError(response.text)
     shell.screen.lines(response.printed.splitlines())
+
+
+def _pretty(shell: Shell, path: str) -> None:
+    """All that is recorded of a value; of a tensor's property, that."""
+    try:
+        value(shell, path)
+    except CommandError:
+        shell.screen.say(recorded(shell, path))
 
 
 @command("whatis", usage="EXPRESSION", group="Look")
@@ -42,11 +54,18 @@ def whatis(shell: Shell, argument: str) -> None:
     if not argument:
         raise CommandError("what is what? whatis EXPRESSION")
     if shell.cursor.at_stop:
-        response = _evaluated(shell, f"type({argument})")
-        if response.ok or recorded(shell, argument) is None:
+        known = traced(shell.recording, shell.state, shell.frame, argument)
+        response = None if known else _evaluated(shell, f"type({argument})")
+        if response is not None and (response.ok or not recorded(shell, argument)):
             shell.answer(response)
             return
-    _, described = resolve(shell.state, shell.frame, argument)
+    try:
+        _, described = resolve(shell.state, shell.frame, argument)
+    except CommandError:
+        if not (told := recorded(shell, argument)):
+            raise
+        shell.screen.say(f"{told}  (as recorded)")
+        return
     shell.screen.say(f"{described.type or 'not known'}  ({described.cls}, as recorded)")
 
 

@@ -14,11 +14,10 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from stepper.client.frame_names import compiled_name
+from stepper.client.breakpoint_words import breakpoint_words, completions
 from stepper.client.paths import state_directory
 from stepper.console.commands import TABLE, CommandError, words
 from stepper.console.sessions import process_words
-from stepper.model.breakpoint import CACHE_KINDS, BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
 
@@ -36,8 +35,9 @@ def line_reader(shell: Shell) -> Callable[[str], str]:
         return input
     try:
         from prompt_toolkit import PromptSession
-        from prompt_toolkit.completion import DynamicCompleter, WordCompleter
+        from prompt_toolkit.completion import CompleteEvent, Completer, Completion
         from prompt_toolkit.data_structures import Size
+        from prompt_toolkit.document import Document
         from prompt_toolkit.history import FileHistory, InMemoryHistory
         from prompt_toolkit.output.vt100 import Vt100_Output
     except ImportError:
@@ -47,14 +47,18 @@ def line_reader(shell: Shell) -> Callable[[str], str]:
         columns, rows = shutil.get_terminal_size()
         return Size(rows=rows, columns=columns)
 
-    def candidates_now() -> list[str]:
-        before: str = session.default_buffer.document.text_before_cursor
-        # Names of a recording can be anything, and what is offered is written to the terminal.
-        return [each for each in candidates(shell, before) if each.isprintable()]
+    class Offers(Completer):
+        """What a word, or words, can become."""
+
+        def get_completions(
+            self, document: Document, complete_event: CompleteEvent
+        ) -> Iterator[Completion]:
+            words, typed = offered(shell, document.text_before_cursor)
+            yield from (Completion(word, start_position=-typed) for word in words)
 
     path = _history()
     session: PromptSession[str] = PromptSession(
-        completer=DynamicCompleter(lambda: WordCompleter(candidates_now, WORD=True)),
+        completer=Offers(),
         history=FileHistory(path) if path else InMemoryHistory(),
         # By itself it asks the terminal where its cursor is, and warns where nobody answers.
         output=Vt100_Output(sys.stdout, size, term=os.environ["TERM"], enable_cpr=False),
@@ -78,6 +82,14 @@ def _history() -> str:
     return ""
 
 
+def offered(shell: Shell, before: str) -> tuple[list[str], int]:
+    """What the end of a line can become, and how many characters of it that replaces."""
+    # Names of a recording can be anything, and what is offered is written to the terminal.
+    words = [each for each in candidates(shell, before) if each.isprintable()]
+    first, blank, rest = before.lstrip().partition(" ")
+    return completions(words, rest.lstrip() if blank else first)
+
+
 def candidates(shell: Shell, before: str) -> list[str]:
     """What may stand where the last word of a line does: a command, then what it is about."""
     first, blank, _ = before.lstrip().partition(" ")
@@ -94,26 +106,10 @@ def candidates(shell: Shell, before: str) -> list[str]:
         if name == "process":
             return process_words(shell)
         if name in _SETS_BREAKPOINTS:
-            return [*map(str, BreakpointKind), *_places(shell)]
+            return [*breakpoint_words(shell.session.recording, shell.cursor.state)]
         return [*_names(shell), *map(str, EventKind)]
     except (RecordingError, CommandError):
         return []
-
-
-def _places(shell: Shell) -> Iterator[str]:
-    """Functions and files that are recorded."""
-    recording = shell.session.recording
-    codes = recording.codes()[:_MOST] if recording is not None else []
-    yield from dict.fromkeys(f"function:{code.label}" for code in codes)
-    if recording is not None:
-        walks = recording.translations()[:_MOST]
-        names = dict.fromkeys(compiled_name(recording, each) for each in walks if not each.by_hand)
-        yield from (f"{kind}:{name}" for kind in sorted(CACHE_KINDS) for name in names)
-    state = shell.cursor.state
-    if recording is not None and state is not None:
-        for path, name in recording.owners.within(state.attempt)[:_MOST]:
-            yield f"function:{path or name}"
-    yield from dict.fromkeys(f"{os.path.basename(code.filename)}:" for code in codes)
 
 
 def _names(shell: Shell) -> Iterator[str]:

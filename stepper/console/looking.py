@@ -29,13 +29,14 @@ from stepper.client.text import (
     value_facts,
     value_line,
 )
+from stepper.client.value_paths import PathError, shown, traced
 from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
 from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
 from stepper.model.module_path import layer_of
 from stepper.model.ranges import Ranges
 from stepper.model.trace import FrameState, Phase, State
-from stepper.model.value import Value, ValueId
+from stepper.model.value import ValueId
 
 if TYPE_CHECKING:
     from stepper.console.shell import Shell
@@ -243,22 +244,22 @@ def _guards_of(shell: Shell, ranges: Ranges) -> str:
     return "; ".join(found[:_GUARDS]) + more
 
 
-def recorded(shell: Shell, path: str) -> Value | None:
-    """What the compiler takes a value for that a person names as the program does; None: there is
-    none of that name."""
+def recorded(shell: Shell, path: str) -> str:
+    """What the compiler takes a value for that a person names as the program does, in a line; empty
+    where there is none of that name."""
     try:
-        return resolve(shell.state, shell.frame, path)[1]
-    except CommandError:
-        return None
+        return shown(shell.state, shell.frame, path)
+    except PathError:
+        return ""
 
 
 @command("print", "p", "!", usage="EXPRESSION", group="Look")
 def print_(shell: Shell, argument: str) -> None:
     """Evaluate EXPRESSION in the program, at its live stop, in the selected frame.
 
-    The names are `stack`, `locals`, `inst`, `graph`, `guards` and `tx`. A local's name, or a path
-    that begins with it, is shown as `v` does; so it is where nothing can be evaluated (in the past,
-    in a recording).
+    The names are `stack`, `locals`, `inst`, `graph`, `guards` and `tx`. A local of the traced frame
+    has no value there: its name, or a path that begins with it (`x.shape[0]`, `d["a"].dtype`), says
+    what is recorded, in the past and in a recording, too; `locals["x"]` is its tracker.
 
     A statement is run there, too (`flags.clear(); n = 2`). The recording notes each one as an
     `intervention`, and with it a call that returns nothing (`model.zero_grad()`) or that works in
@@ -268,18 +269,18 @@ def print_(shell: Shell, argument: str) -> None:
     if not argument:
         raise CommandError("print what? p EXPRESSION")
     if shell.cursor.at_stop:
+        if known := traced(shell.recording, shell.state, shell.frame, argument):
+            shell.screen.say(known)
+            return
         innermost = shell.frame is shell.state.top
         frame = None if innermost else shell.frame.frame
         response = shell.session.evaluate(argument, frame).result()
-        known = None if response.ok else recorded(shell, argument)
-        if known is None:
-            shell.answer(response)
+        if not response.ok and (known := recorded(shell, argument)):
+            shell.screen.say(known)
         else:
-            shell.screen.say(value_line(known))
+            shell.answer(response)
         return
-    try:
-        _, described = resolve(shell.state, shell.frame, argument)
-    except CommandError:
+    if not (known := recorded(shell, argument)):
         reason = (
             "the program stands at the newest moment, and this one is past: goto newest"
             if shell.session.stopped is not None
@@ -287,8 +288,8 @@ def print_(shell: Shell, argument: str) -> None:
         )
         raise CommandError(
             f"{argument!r} cannot be evaluated here: {reason}. v shows recorded values"
-        ) from None
-    shell.screen.say(f"{value_line(described)}  (as recorded)")
+        )
+    shell.screen.say(f"{known}  (as recorded)")
 
 
 @command("guards", usage="[PATTERN | all]", group="Look")

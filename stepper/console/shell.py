@@ -39,7 +39,7 @@ from stepper.console.commands import Command, CommandError, parse_line
 from stepper.console.line_input import line_reader
 from stepper.console.picture import stop_lines
 from stepper.console.screen import PROMPT, Screen
-from stepper.console.turns import Turns
+from stepper.console.turns import Turns, awaited_text
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Notice, Response, Stopped
 from stepper.model.printing import say
@@ -399,6 +399,8 @@ class Shell:
                     return
                 if interrupts == 1 and pause(self.session):
                     self.screen.say("stopping at the next moment; Ctrl-C again interrupts")
+                    if awaited := awaited_text(self.session):
+                        self.screen.say(f"  {awaited}", "dim")
                 else:
                     self.session.interrupt()
 

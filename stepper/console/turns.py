@@ -2,21 +2,39 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections.abc import Callable
 from functools import partial
 
-from stepper.analysis.live_processes import ProcessWatch
+from stepper.analysis.live_processes import ProcessWatch, place_of
 from stepper.client.cursor import Cursor
 from stepper.client.events import Ended, SessionEvent
 from stepper.client.processes import Heard
 from stepper.client.session import Session, open_recording
-from stepper.model.control import Stopped
+from stepper.model.control import Position, Stopped
 
 _PATIENCE = 5.0
 """Seconds for which a process is waited for that steps while another one stands still: it may
 wait for that one."""
+
+
+_ANSWERS = 0.5
+"""Seconds within which a program says where it is, unless it keeps all of its threads from that."""
+
+
+def awaited_text(session: Session) -> str:
+    """What a program that is asked to stop does until then; empty: that is not known."""
+    if session.waits_for_input:
+        return "it waits for input"
+    if session.compiles_since is not None:
+        return f"the backend has been at work for {time.monotonic() - session.compiles_since:.0f} s"
+    with contextlib.suppress(TimeoutError):
+        told = session.locate().result(_ANSWERS).data
+        if isinstance(told, Position) and (place := place_of(told)):
+            return f"it runs {place}"
+    return ""
 
 
 class Turns:

@@ -4,7 +4,8 @@ Expressions speak first of what the debugger shows (`stack`, `locals`, …), the
 the program has where it stands: the locals and globals of its innermost frame, and, since that may
 be in a library, the globals of its main module. They are looked up when they are used, so nothing
 of the program's is held, and deleting a global deletes it in the program: `del scaler;
-gc.collect()` lets the object die, and what depends on it.
+gc.collect()` lets the object die, and what depends on it. A local of the frame that is traced has
+no value: its name alone means nothing, and not the program's variable that is called the same.
 """
 
 from __future__ import annotations
@@ -51,6 +52,15 @@ class ProgramNames(dict[str, object]):
         self._frame = frame
 
     def __missing__(self, name: str) -> object:
+        known = self.get("locals")
+        if type(known) is dict and name in known:
+            if "tx" not in self:
+                return known[name]
+            # The program's own variable of that name would be another one.
+            raise NameError(
+                f"{name!r} is a local of the frame that is traced, and has no value there: "
+                f"locals[{name!r}] is its tracker"
+            )
         frame = self._frame
         if frame is not None:
             for names in (locals_of(frame), frame.f_globals, _main_globals()):

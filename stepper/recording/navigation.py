@@ -206,12 +206,8 @@ def _occurrences(
     """For each breakpoint on something that happens, its nearest hit."""
     for each in breakpoints:
         moment: int | None = None
-        if each.kind is BreakpointKind.GUARD:
-            moment = _nearest(recording, start, direction, _guard_moments(recording, each))
-        elif each.kind is BreakpointKind.NODE:
-            moment = _nearest(recording, start, direction, _node_moments(recording, each))
-        elif each.kind in SHAPE_KINDS:
-            moment = _nearest(recording, start, direction, _shape_moments(recording, each))
+        if (found := finding_moments(recording, each)) is not None:
+            moment = _nearest(recording, start, direction, found)
         elif (each.pattern or each.source) and event_has_name(each.kind):
             moment = _event_moment(recording, start, each, direction)
         elif not each.kind.on_instruction:
@@ -234,6 +230,18 @@ def _event_moment(
     found = (event.moment for event in events if event_fits(recording, breakpoint, event))
     moment = next(found, None)
     return None if moment is None else max(moment, recording.oldest)
+
+
+def finding_moments(
+    recording: Recording, breakpoint: Breakpoint
+) -> Callable[[Attempt], Iterable[int]] | None:
+    """When an attempt found what a breakpoint stops at: guards, nodes, what became known of sizes;
+    None: it is of another kind."""
+    if breakpoint.kind is BreakpointKind.GUARD:
+        return _guard_moments(recording, breakpoint)
+    if breakpoint.kind is BreakpointKind.NODE:
+        return _node_moments(recording, breakpoint)
+    return _shape_moments(recording, breakpoint) if breakpoint.kind in SHAPE_KINDS else None
 
 
 def _guard_moments(

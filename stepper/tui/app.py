@@ -237,7 +237,11 @@ class StepperApp(Moving):
 
         session = self.session
         screen = BreakpointsScreen(
-            tuple(session.breakpoints), session.recording, live=session.live, hits=session.hits
+            tuple(session.breakpoints),
+            session.recording,
+            live=session.live,
+            hits=session.hits,
+            state=self.cursor.state,
         )
         self.push_screen(screen, changed)
 

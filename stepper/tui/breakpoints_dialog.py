@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import ClassVar
 
 import msgspec
@@ -10,19 +10,23 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
 from textual.screen import ModalScreen
+from textual.suggester import Suggester
 from textual.widgets import Input
 
+from stepper.client.breakpoint_words import breakpoint_words
 from stepper.client.names import brief_breakpoint
 from stepper.client.placing import placed_text
 from stepper.client.text import plural
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
+from stepper.model.printing import printable
+from stepper.model.trace import State
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Row, row
 
 _LIST_KEYS = "a add  Enter edit  Space on/off  i ignore  o once  d delete  Esc done"
-_FIELD_KEYS = "Enter sets the breakpoint  Esc leaves the line"
+_FIELD_KEYS = "Enter sets the breakpoint  → takes what is offered  Esc leaves the line"
 
 _HELP = (
     _LIST_KEYS,
@@ -42,6 +46,21 @@ class BreakpointInput(Input):
     BreakpointInput { height: 1; border: none; padding: 0; background: $panel; }
     BreakpointInput:focus { border: none; }
     """
+
+
+class _Words(Suggester):
+    """How a breakpoint that is being written can go on: → takes it."""
+
+    def __init__(self, words: Callable[[], Iterable[str]]) -> None:
+        super().__init__(case_sensitive=False)
+        self._find = words
+        self._words: list[str] | None = None
+
+    async def get_suggestion(self, value: str) -> str | None:
+        """The shortest that begins with what was typed; None: there is none."""
+        if self._words is None:
+            self._words = sorted(self._find(), key=len)
+        return next((word for word in self._words if word.lower().startswith(value)), None)
 
 
 class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
@@ -73,6 +92,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         *,
         live: bool = True,
         hits: Mapping[int, int] | None = None,
+        state: State | None = None,
     ) -> None:
         """
         Args:
@@ -80,10 +100,12 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             recording: what is known of the program; None: nothing yet.
             live: whether more can come.
             hits: how often each was met, by its number.
+            state: the moment that is looked at, whose names are offered.
         """
         super().__init__()
         self._recording = recording
         self._live = live
+        self._state = state
         self._hits = hits or {}
         self._given = breakpoints
         self._breakpoints = list(breakpoints)
@@ -95,7 +117,8 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             yield Lines(empty="no breakpoints yet: write the first one below")
             yield OneLine(id="breakpoint-error")
             # What is there is to be changed, not to be typed over.
-            yield BreakpointInput(placeholder=_PLACEHOLDER, select_on_focus=False)
+            words = _Words(lambda: map(printable, breakpoint_words(self._recording, self._state)))
+            yield BreakpointInput(placeholder=_PLACEHOLDER, select_on_focus=False, suggester=words)
             for number, _ in enumerate(_HELP):
                 yield OneLine(id=f"breakpoint-help-{number}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,7 +10,15 @@ import pytest
 
 from stepper.client.placing import placed_text
 from stepper.client.session import number_breakpoints
-from stepper.model.breakpoint import BreakpointError, parse_breakpoint
+from stepper.client.text import plural
+from stepper.model.breakpoint import (
+    CACHE_KINDS,
+    GUARD_KINDS,
+    Breakpoint,
+    BreakpointError,
+    BreakpointKind,
+    parse_breakpoint,
+)
 from stepper.recording.reader import Recording
 from tests.recordings import sample_recording
 
@@ -30,9 +39,47 @@ def test_it_says_how_many_places_fit(recording: Recording, live: bool) -> None:
     assert "happened" in placed_text(parse_breakpoint("graph-break"), recording, live=live)
 
 
+_FOUND = {
+    BreakpointKind.GUARD: ("*", "TENSOR_MATCH"),
+    BreakpointKind.NODE: ("*",),
+    BreakpointKind.SYMBOL: ("*",),
+}
+
+
+@pytest.mark.parametrize("kind", BreakpointKind, ids=str)
+def test_of_each_kind_it_says_what_there_is_or_refuses(
+    recording: Recording, kind: BreakpointKind
+) -> None:
+    """With a pattern and without: `fits 2 places`, `happened 3 times`, `never happened …`."""
+    patterns = ("", *_FOUND.get(kind, ("*",) if kind in CACHE_KINDS | GUARD_KINDS else ()))
+    for pattern in patterns:
+        breakpoint = Breakpoint(kind, pattern)
+        for live in (True, False):
+            try:
+                text = placed_text(breakpoint, recording, live=live)
+            except BreakpointError:
+                assert not live
+            else:
+                assert re.match(r"(fits|happened|has not happened|never happened|waits)\b", text)
+
+
+def test_what_is_found_is_counted_as_it_is_stopped_at(recording: Recording) -> None:
+    guards = [g for a in recording.attempts() for g in recording.guards_installed(a.id)]
+    some = next(guard for guard in guards if guard.source)
+    same = [g for g in guards if (g.kind, g.source) == (some.kind, some.source)]
+    written = Breakpoint(BreakpointKind.GUARD, some.kind, source=some.source)
+    text = placed_text(written, recording, live=False)
+    assert text == f"happened {plural(len(same), 'time')}"
+    nodes = [n for a in recording.attempts() for n in recording.nodes_made(a.id)]
+    same_name = [node for node in nodes if node.name == nodes[0].name]
+    text = placed_text(Breakpoint(BreakpointKind.NODE, nodes[0].name), recording, live=True)
+    assert text == f"happened {plural(len(same_name), 'time')} so far"
+
+
 @pytest.mark.parametrize(
     ("written", "said"),
     [
+        ("guard:TENSOR_MATHC", "did you mean TENSOR_MATCH?"),
         ("recordings.py:1", "the nearest lines that have: "),
         ("recording.py:47", "did you mean recordings.py?"),
         ("function:Net.forwart", "did you mean Net.forward?"),

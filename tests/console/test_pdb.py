@@ -23,8 +23,10 @@ def added(x, times=2):
     y = x * times
     for i in range(3):
         y = y + i
-    return y
+    kept = lambda: y
+    return kept()
 
+y = "another one"
 added(torch.ones(3))
 """
 
@@ -55,7 +57,8 @@ def test_at_a_live_stop(tmp_path: Path) -> None:
         "b added.py:8", "commands", "silent", "p len(graph.nodes)", "end",
         "display y", "c", "b", "whatis stack", "pp {'a': [1] * 40}", "!n = 41", "p n + 1",
         "m = n; print(m)", "interact", "for each in range(2):", "    print(each)", "", "exit",
-        "p y", "whatis y", "cl 1", "retval", "r", "a", "c",
+        "p y", "whatis y", "p y.shape[0]", "p y.dtype", "p x.size()", "p times + 1", "p y.nope",
+        "whatis y.shape", "pp y.shape", "cl 1", "retval", "r", "a", "c",
     )  # fmt: skip
     text = console(tmp_path, *walk, "-o", "run.stepper", "added.py")
     answers = re.split(r"^(?:\((?:stepper|commands)\)|>>>|\.\.\.) .*\n", text, flags=re.M)[1:]
@@ -70,19 +73,29 @@ def test_at_a_live_stop(tmp_path: Path) -> None:
     assert answers[13] == "| 41\n"
     assert re.search(r"^f32\[3\]  TensorVariable", answers[19], re.M), "a local by its name"
     assert answers[20].startswith("Tensor  (TensorVariable")
+    assert answers[21:24] == ["3\n", "torch.float32\n", "torch.Size([3])\n"]
+    assert "'times' is a local of the frame that is traced" in answers[24]
+    assert "'str' object" not in answers[25], "it is not the program's own y that is meant"
+    assert "torch.Size([3])" in answers[26]
+    assert "torch.Size([3])" in answers[27]
     assert "this frame has returned nothing" in text
     assert "  times = 2  ConstantVariable" in text
 
 
 def test_in_a_recording(talk: Talk) -> None:
     answers = talk("goto 10", "whatis x", "pp x", "a", "display x", "s 3", "undisplay x", "jump 3",
-                   "interact", "goto newest", "retval")  # fmt: skip
+                   "interact", "goto newest", "retval", "goto 10", "p x.shape", "p x.dim()",
+                   "p x.shape[7]", "p x.shape.nope")  # fmt: skip
     assert answers[1] == "torch.Tensor  (TensorVariable, as recorded)\n"
     assert "  dtype " in answers[2]
     assert "  x = " in answers[3]
     assert answers[4].startswith("display x: f32[")
     assert "fork goes on otherwise" in answers[7]
     assert "there is no live stop here" in answers[8]
+    assert answers[12].startswith("torch.Size([")
+    assert answers[13].partition(" ")[0].isdecimal()
+    assert "cannot be evaluated here" in answers[14]
+    assert "cannot be evaluated here" in answers[15]
 
 
 def test_what_a_breakpoint_does_in_a_recording(talk: Talk) -> None:

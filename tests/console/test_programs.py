@@ -110,6 +110,7 @@ def test_ctrl_c_while_the_program_runs(tmp_path: Path) -> None:
     child.expect("pid ")
     child.sendintr()
     child.expect("stopping at the next moment; Ctrl-C again interrupts")
+    child.expect(r"it runs loop\.py:\d+ in <module>")
     child.sendintr()
     child.expect(r"killed by SIGINT \(2\)")
     child.expect(PROMPT)

@@ -11,6 +11,7 @@ from textual.message import Message
 from textual.widgets import Input
 
 from stepper.client.session import Session
+from stepper.client.value_paths import traced
 from stepper.model.control import Response
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, row
@@ -120,6 +121,10 @@ class ConsolePane(Pane):
             self._draw_log(to_end=True)
             return
         frame = None
+        if known := _recorded(snapshot, expression):
+            exchange.append(row(known))
+            self._draw_log(to_end=True)
+            return
         if snapshot.at_stop:
             # The innermost one need not be named, and may be gone already: when an entry is made,
             # the translation is over.
@@ -147,6 +152,14 @@ class ConsolePane(Pane):
             del rows[: len(self._exchanges.pop(0))]
         cursor = len(rows) - 1 if to_end else None
         self.lines.show(len(rows), rows.__getitem__, cursor=cursor, empty=empty)
+
+
+def _recorded(snapshot: Snapshot, expression: str) -> str:
+    """What is recorded of a local of a traced frame; empty: it is for the program to say."""
+    recording, state, frame = snapshot.recording, snapshot.state, snapshot.frame_state
+    if not snapshot.at_stop or recording is None or state is None or frame is None:
+        return ""
+    return traced(recording, state, frame, expression)
 
 
 def _why_not(snapshot: Snapshot) -> str:
