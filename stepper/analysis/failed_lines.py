@@ -20,7 +20,7 @@ from stepper.analysis.failures import (
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import tried_lines
-from stepper.analysis.recompiles import failed_checks
+from stepper.analysis.recompiles import failed_checks, failed_guards
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.sites import in_torch, site_at
 from stepper.analysis.trial_lines import Told, enough
@@ -83,7 +83,7 @@ def failed_lines(
     yield Line(f"{plural(len(found), 'compilation')} failed", role="title")
     groups: dict[tuple[object, ...], list[Failed]] = {}
     for each in found:
-        groups.setdefault(_alike(each), []).append(each)
+        groups.setdefault(_alike(recording, each), []).append(each)
     for number, group in enumerate(groups.values(), 1):
         yield Line("")
         yield from _failed(recording, group, number, trying)
@@ -149,10 +149,11 @@ def _whose(failed: Failed) -> str:
     return f"{failed.compile_id} {function_name(name)}".lstrip()
 
 
-def _alike(failed: Failed) -> tuple[object, ...]:
+def _alike(recording: Recording, failed: Failed) -> tuple[object, ...]:
     """What is the same of failures that need to be told only once."""
-    failure = failed.failure
-    return failed.name, failure.stage, failure.exception, failure.message, failed.place
+    failure, lookup = failed.failure, failed.lookup
+    guards = () if lookup is None else failed_guards(recording, lookup)
+    return failed.name, failure.stage, failure.exception, failure.message, failed.place, guards
 
 
 def _failed(

@@ -227,7 +227,8 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
     blamed, certain = _blamed(recording, failure, item)
     outside = failure.stage in (FailedStage.LOOKUP, FailedStage.EXPORT)
     sites = [] if outside else way_to(recording, blamed)
-    if failure.stage is FailedStage.BACKWARD and not certain:
+    before = item is not None and _walk_at(recording, blamed) != item
+    if not certain and (before or failure.stage is FailedStage.BACKWARD):
         sites = []  # the newest moment then has nothing to do with it
     ours = next((at for at, site in enumerate(sites) if not in_torch(site.line.place.filename)), 0)
     ran = failure.user_stack if failure.stage is FailedStage.EXPORT else ()
@@ -289,9 +290,14 @@ def _line(place: PythonFrame) -> tuple[str, int]:
 def _lookup(recording: Recording, failure: Failure) -> Translation | None:
     if failure.stage is not FailedStage.LOOKUP:
         return None
-    if not recording.has(failure.moment):
+    walk = _walk_at(recording, failure.moment)
+    if walk is None or walk.phase is not Phase.LOOKUP or not failure.name.endswith(walk.name):
         return None
-    attempt = recording.attempt(recording.place(failure.moment).attempt)
-    walk = recording.translation(attempt.translation)
-    same = walk.phase is Phase.LOOKUP and failure.name.endswith(walk.name)
-    return walk if same else None
+    return walk
+
+
+def _walk_at(recording: Recording, moment: MomentId) -> Translation | None:
+    """The walk that a moment is of; None: it is not recorded."""
+    if not recording.has(moment):
+        return None
+    return recording.translation(recording.attempt(recording.place(moment).attempt).translation)

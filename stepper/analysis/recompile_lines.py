@@ -17,6 +17,7 @@ from stepper.analysis.recompiles import (
     Recompilation,
     Tried,
     failed_checks,
+    failed_guards,
     lookups_recorded,
     recompilations,
 )
@@ -40,7 +41,7 @@ from stepper.client.text import (
 from stepper.model.datum import UNKNOWN, Datum, Many, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.program import PythonFrame
-from stepper.model.trace import EventKind, Outcome, Phase, Translation
+from stepper.model.trace import Event, EventKind, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 _TEXT = 120
@@ -58,6 +59,8 @@ BRIEF_AT_AN_END = 6
 _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
+_MOST_CALLS = 20
+"""That ran uncompiled for one reason, and are asked what did not serve them."""
 WITHOUT_LOOKUPS = (
     "Lookups were not recorded: what is said of entries beyond the compiler's own words is "
     "inferred. stepper record --lookups also records each guard that failed, with what was there, "
@@ -106,9 +109,12 @@ def _uncompiled(recording: Recording, function: str, after: int) -> list[Transla
 def _uncompiled_lines(
     recording: Recording, function: str, after: int, told: set[str]
 ) -> Iterator[Line]:
-    """Each function of which calls ran as it is, why, and of the first of them what each entry
-    asked for. `told`: functions whose calls after a limit are counted already."""
-    skips = {event.moment: event for event in recording.events(kinds=(EventKind.SKIP,))}
+    """Each function of which calls ran as it is, why, and what entries asked for that did not
+    serve them. `told`: functions whose calls after a limit are counted already."""
+    skips: dict[int, Event] = {}
+    for event in recording.events(kinds=(EventKind.SKIP,)):
+        # What is told at the same moment afterwards is about other calls.
+        skips.setdefault(event.moment, event)
     found: dict[tuple[str, str, str], list[Translation]] = {}
     for item in _uncompiled(recording, function, after):
         if item.name not in told:
@@ -116,14 +122,19 @@ def _uncompiled_lines(
             why = compiled_name(recording, item) if skip is None else event_text(recording, skip)
             found.setdefault((item.name, item.filename, why), []).append(item)
     for (_, _, why), calls in found.items():
-        first = calls[0]
         yield Line("")
         yield Line(f"{plural(len(calls), 'call')} ran uncompiled: {why}", role="title")
-        if stack := callers_of(first):
-            where = python_frame_line(stack[-1], recording.facts.cwd)
-            yield Line(f"  called by {where}", first.first_moment)
-        for tried in failed_checks(recording, first):
-            yield from tried_lines(recording, tried, set())
+        unlike: dict[tuple[tuple[str, str, str], ...], Translation] = {}
+        for call in calls[:_MOST_CALLS]:
+            unlike.setdefault(failed_guards(recording, call), call)
+        for call in unlike.values():
+            if stack := callers_of(call):
+                where = python_frame_line(stack[-1], recording.facts.cwd)
+                yield Line(f"  called by {where}", call.first_moment)
+            for tried in failed_checks(recording, call):
+                yield from tried_lines(recording, tried, set())
+        if len(calls) > _MOST_CALLS:
+            yield Line(f"  as for the first {_MOST_CALLS} of these calls", role="dim")
 
 
 def recompile_lines(

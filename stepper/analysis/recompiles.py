@@ -266,6 +266,15 @@ def failed_checks(recording: Recording, lookup: Translation) -> Iterator[Tried]:
             yield found
 
 
+def failed_guards(recording: Recording, lookup: Translation) -> tuple[tuple[str, str, str], ...]:
+    """The guards that failed at a recorded lookup, each by its entry, kind and source."""
+    return tuple(
+        (tried.entry, failure.kind, failure.source)
+        for tried in failed_checks(recording, lookup)
+        for failure in tried.failures
+    )
+
+
 class _Wants(NamedTuple):
     """What a compilation wants."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sized
 from typing import TypeVar
 
@@ -48,7 +49,7 @@ from stepper.model.timing import (
     TRACING,
     WAITS,
 )
-from stepper.model.trace import Attempt, Translation, headline
+from stepper.model.trace import Attempt, MomentId, Translation, headline
 from stepper.recording.reader import Recording
 
 _Row = TypeVar("_Row")
@@ -195,8 +196,9 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         yield Line(text, first.first_moment)
         for item, root in _cut(pairs, every):
             yield Line(f"             {_compilation(item, root)}", item.first_moment, "dim")
-            for text in _from_caches(root):
-                yield Line(f"               {text}", item.first_moment, "dim")
+            for text, count in Counter(_from_caches(root)).items():
+                graphs = f", {count:,} graphs" if count > 1 else ""
+                yield Line(f"               {text}{graphs}", item.first_moment, "dim")
     yield from _left(groups, every, "function")
 
 
@@ -292,8 +294,8 @@ def _by_opname(times: CompileTimes, every: bool) -> Iterator[Line]:
 
 
 def _by_guard(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
-    """The guards that took longest to be made."""
-    made = sorted(times.guards_made, key=lambda each: -each.total)
+    """The guards that took longest to be made, each once for all compilations that made it."""
+    made = times.guards_made
     if not made:
         return
     yield Line("")
@@ -306,15 +308,21 @@ def _by_guard(recording: Recording, times: CompileTimes, every: bool) -> Iterato
         for attempt in recording.attempts(number)
         for guard in recording.guards_installed(attempt.id)
     }
-    for each in _cut(made, every):
+    alike: dict[str, list[tuple[int, MomentId]]] = {}
+    for each in made:
         guard = known.get(each.timing.guard or 0)
         if guard is None:
             continue
         text = f"{guard.kind} {short_name(guard.source)}".rstrip()
         line = guard.user_line
         cause = "" if line is None else f"  from {python_frame_line(line, recording.facts.cwd)}"
-        yield Line(f"  {_row(each.total, whole)}  {text}{cause}", guard.moment)
-    yield from _left(made, every, "guard")
+        alike.setdefault(f"{text}{cause}", []).append((each.total, guard.moment))
+    spent = {text: sum(total for total, _ in each) for text, each in alike.items()}
+    longest = sorted(alike, key=lambda text: -spent[text])
+    for text in _cut(longest, every):
+        times_made = f"  {len(alike[text]):,} times" if len(alike[text]) > 1 else ""
+        yield Line(f"  {_row(spent[text], whole)}  {text}{times_made}", max(alike[text])[1])
+    yield from _left(longest, every, "guard")
 
 
 def _line_text(recording: Recording, line: LineTime) -> str:

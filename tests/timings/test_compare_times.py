@@ -8,8 +8,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from stepper.analysis.slow_lines import slow_lines
 from stepper.cli import main
 from stepper.model.timing import CacheAnswer, Timing
+from stepper.recording.reader import Recording
 from tests.recordings import sample_recording
 
 MS = 1_000_000
@@ -40,6 +42,19 @@ def compiled(tracing: int, backend: int, answer: CacheAnswer) -> list[Timing]:
 def told(capsys: pytest.CaptureFixture[str], a: str, b: str) -> list[str]:
     assert main(["diff", "--time", a, b]) == 0
     return [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
+
+
+def test_graphs_that_one_cache_had_are_told_in_one_line(tmp_path: Path) -> None:
+    hit = CacheAnswer("fx_graph_cache", "hit", "one", loaded="at serve.py:14 in <module>")
+    timings = compiled(40, 800, hit)
+    timings += [msgspec.structs.replace(timings[4], id=number) for number in (6, 7)]
+    opened = Recording.open(recording(tmp_path / "a.stepper", timings))
+    found = [line.text.strip() for line in slow_lines(opened) if "serve.py" in line.text]
+    assert found == [
+        "what the backend made was in fx_graph_cache, which load_cache_artifacts had loaded "
+        "at serve.py:14 in <module>, 3 graphs"
+    ]
+    opened.close()
 
 
 def test_a_hit_and_what_it_saved_are_told(

@@ -5,6 +5,7 @@ What is planted sleeps, so the least that it takes is known; nothing else is ass
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import subprocess
 import time
@@ -127,6 +128,9 @@ def test_each_guards_making_is_timed_while_guards_are_built(ran: Ran) -> None:
             ) or attempt.restart_reason
     lines = [line.text for line in slow_lines(ran.recording)]
     assert any(line.startswith("guards, made in ") for line in lines)
+    (section,) = [part for part in "\n".join(lines).split("\n\n") if part.startswith("guards, ")]
+    guards = [re.sub("  [0-9]+ times$", "", line[17:]) for line in section.splitlines()[1:]]
+    assert len(set(guards)) == len(guards)
 
 
 def test_what_nodes_took_is_as_long_as_torch_says(ran: Ran) -> None:
