@@ -47,6 +47,7 @@ IN_ANALYSIS = {
         "_global": "torch's: the source of what is called",
         "_opaque_function": "Python's: the name of a module",
         "_nested": "the program's: a statement",
+        "_written": "torch's: the context of a break",
         "_attributes_in_c": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
         "_raises": "CPython's names of instructions",
@@ -111,7 +112,11 @@ IN_ANALYSIS = {
         "names_of": "Python's: instructions",
         "inherited": "a step of torch's sources",
     },
-    "handed_on.py": {"spell": "torch's sources"},
+    "handed_on.py": {
+        "": "ours: what stands for a name meanwhile",
+        "spelling": "torch's sources",
+        "spell": "torch's sources",
+    },
     "kind_rules.py": {
         "": "torch's dtypes",
         "_dtype": "torch's dtypes",
@@ -121,6 +126,8 @@ IN_ANALYSIS = {
         "_submodules": "torch's sources",
         "_attributes": "torch's sources",
         "_code_again": "torch's sources",
+        "_few_objects": "torch's sources",
+        "_have": "torch's sources",
     },
     "places.py": {
         "": "the program's text",

@@ -14,10 +14,11 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sources import path_of
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, python_frame_line, short_name
+from stepper.client.text import is_installed, plural, python_frame_line, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
+from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
@@ -246,7 +247,7 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
         what: what the symbol stands for.
     """
     stack = cause.program_stack
-    place = python_frame_line(stack[-1], recording.facts.cwd) if stack else ""
+    place = _place(stack, recording.facts.cwd) if stack else ""
     if cause.stage is not Stage.TRACING:
         cached = cause.stage is Stage.CACHE
         who = "a graph from a cache" if cached else str(cause.stage)
@@ -258,6 +259,13 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
         "value."
     )
     return text, f"{size.translation.compile_id} has {cause.written} from there"
+
+
+def _place(stack: tuple[PythonFrame, ...], cwd: str) -> str:
+    """The innermost line, behind the program's own that leads there where it is a library's."""
+    there = python_frame_line(stack[-1], cwd)
+    own = next((each for each in reversed(stack) if not is_installed(each.filename)), stack[-1])
+    return there if own is stack[-1] else f"{python_frame_line(own, cwd)} (there {there})"
 
 
 def seen(series: Series, name: str) -> str:

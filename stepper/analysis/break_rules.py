@@ -46,6 +46,9 @@ _WITHOUT_META = frozenset(
 """Operators of that kind that break with its setting, too."""
 _METHOD_CALL = "Unsupported method call"
 _METHOD = re.compile(r"^call_method \S+ (\w+) ")
+_WRITING = re.compile(
+    r"^call_method \w+\((?:TextIOWrapper|Buffered\w+|FileIO)\) (?:write|writelines|flush) "
+)
 _NAMESPACE = "<class 'types.SimpleNamespace'>"
 _OPAQUE = "An opaque object was created in the middle of the program."
 _OPERATIONS = frozenset(
@@ -229,6 +232,11 @@ def _clock(broken: Broken) -> Remedy | None:
         return None
     if name == "sleep":
         return Remedy("wait outside of the compiled function")
+    if _first_word(broken) in {"if", "elif", "while"}:
+        return Remedy(
+            "the statement decides by the clock, which no graph has: decide outside of the "
+            "compiled function, or by a number of rounds"
+        )
     return Remedy("measure around the call of the compiled function")
 
 
@@ -414,6 +422,13 @@ def _class_in_c(broken: Broken) -> Remedy | None:
     return Remedy("make the object before the compiled function, and pass it in")
 
 
+def _written(broken: Broken) -> Remedy | None:
+    """Something is written to a file or a stream, as a progress bar does."""
+    if broken.kind != _METHOD_CALL or not _WRITING.match(broken.context):
+        return None
+    return Remedy("write to files and streams outside of the compiled function")
+
+
 def _attributes_in_c(broken: Broken) -> Remedy | None:
     """An attribute is set of an object whose class has code in C for that."""
     said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
@@ -496,6 +511,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "numpy.random": _numpy_random,
     "opaque function": _opaque_function,
     "class in C": _class_in_c,
+    "written": _written,
     "attributes in C": _attributes_in_c,
     "operation in C": _operation_in_c,
     "generator": _generator,

@@ -7,6 +7,7 @@ the compiler calls `args[0]` is `x` in the model's `forward`, and a person asks 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.left_on_stack import left_on_stack
@@ -18,6 +19,8 @@ from stepper.recording.reader import Recording
 _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
 _MOST_FRAMES = 100
+_STAND_IN = re.compile(r"___named(\d+)")
+"""What stands for a name of the program while the rest of a source is written as a person would."""
 
 Spelling = Callable[[str], str]
 """How a source is written."""
@@ -117,11 +120,20 @@ def spelling(recording: Recording, item: Translation) -> Spelling:
         for name, written in left_on_stack(recording, item).items():
             names |= {name: written, f"L['{name}']": written}
 
+    if not names:
+        return spelled
+    longest = sorted(map(re.escape, names), key=len, reverse=True)
+    anywhere = re.compile(rf"(?<![\w.'])(?:{'|'.join(longest)})(?!\w)")
+
     def spell(source: str) -> str:
-        for inside, name in names.items():
-            if source.startswith(inside) and source[len(inside) :][:1] in ("", ".", "["):
-                return f"{name}{source.removeprefix(inside)}"
-        return spelled(source)
+        found: list[str] = []
+
+        def stand_in(match: re.Match[str]) -> str:
+            found.append(names[match[0]])
+            return f"___named{len(found) - 1}"
+
+        text = spelled(anywhere.sub(stand_in, source))
+        return _STAND_IN.sub(lambda match: found[int(match[1])], text)
 
     return spell
 

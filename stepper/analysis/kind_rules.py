@@ -113,9 +113,14 @@ def _type(it: Changing) -> str:
 
 def _length(it: Changing) -> str:
     return (
-        f"The length of a container is a constant of the graph: hand over {it.name} always with as "
-        "many elements, or do what needs all of them outside of the compiled function."
+        f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
+        "as many elements, or do what needs all of them outside of the compiled function."
     )
+
+
+def _have(it: Changing) -> str:
+    """What a program does with a value: nobody hands over a global, or a part of one."""
+    return "keep" if it.series.source.startswith("G[") else "hand over"
 
 
 def _keys(it: Changing) -> str:
@@ -166,6 +171,12 @@ def _another(it: Changing) -> bool:
 def _few_objects(it: Changing) -> str:
     if _another(it):
         return ""
+    if it.name.endswith(_CODE):
+        return (
+            f"{it.name.removesuffix(_CODE)} is another function in one call than in another, and "
+            "each is compiled by itself. If there are few, that is the price; else have one, and "
+            "hand over what differs."
+        )
     return (
         f"Each object that is handed over as {it.name} is compiled by itself: what was traced was "
         "read from it. If there are few, that is the price."

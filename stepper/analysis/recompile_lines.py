@@ -386,17 +386,17 @@ def differing_text(failure: Failure, spell: Spelling) -> str:
     differences = [_difference(failure.source, each, spell) for each in failure.differences]
     text = "; ".join(differences)
     if not text:
-        text = f"fails: {clip(short_name(one_line(unscoped(failure.text))), _TEXT)}"
-        text += f", with {seen_text(failure.saw)}" if failure.saw != UNKNOWN else ""
+        text = f"fails: {clip(spell(one_line(failure.text)), _TEXT)}"
+        text += f", with {seen_text(failure.saw, spell)}" if failure.saw != UNKNOWN else ""
     return text
 
 
-def seen_text(saw: Datum) -> str:
+def seen_text(saw: Datum, spell: Spelling = unscoped) -> str:
     """What a condition on sizes has seen: `5`, or `x.size()[0] = 10, y.size()[1] = 60`."""
     if isinstance(saw, Many) and saw.kind == "dict":
         pairs = zip(saw.items[::2], saw.items[1::2], strict=True)
         return ", ".join(
-            f"{unscoped(name)} = {_shown(value)}" for name, value in pairs if isinstance(name, str)
+            f"{spell(name)} = {_shown(value)}" for name, value in pairs if isinstance(name, str)
         )
     return _shown(saw)
 

@@ -37,7 +37,7 @@ from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, Words, text_of
+from stepper.model.datum import UNKNOWN, Datum, Words, alike, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.shapes import ShapeStep
@@ -72,6 +72,8 @@ _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
 
+_FEW = 8
+"""Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
 _COMPARED = 64
 """Entries that a compilation is compared with when lookups were not recorded, the newest. More than
 Dynamo lets a function have, unless its limit was raised; to compare each with all others would
@@ -178,6 +180,8 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """In the order in which they were tried, as far as that is known."""
     limit: str = ""
     """Dynamo's words, when it would not compile any more."""
+    find_wanted: Callable[[], list[Wanted]] = list
+    """What the entries want that were made before."""
 
     @property
     def failed(self) -> bool:
@@ -196,15 +200,33 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def nearest(self) -> Tried | None:
-        """The entry with the fewest things in its way; the first of several."""
-        found, fewest = None, 0
+        """The entry with the fewest things in its way; of several one where they are new: what
+        another entry was made for is not why one more is."""
+        found: list[Tried] = []
+        fewest = 0
         for each in self.tried:
             count = len(changes_of(each))
-            if count and (found is None or count < fewest):
-                found, fewest = each, count
-            if fewest == 1:
+            if count and (not found or count <= fewest):
+                found = [*found, each] if count == fewest else [each]
+                fewest = count
+            if fewest == 1 and len(self.tried) > _FEW:
                 break
-        return found
+        if len(found) > 1:
+            wanted = self.find_wanted()
+            found.sort(key=lambda each: not _new(each, wanted))
+        return found[0] if found else None
+
+
+def _new(tried: Tried, wanted: list[Wanted]) -> bool:
+    """Whether the call differs from an entry in something for which no entry was made, or of which
+    that is not known."""
+    return any(
+        by.actual == UNKNOWN
+        or not any(
+            alike(each.get((unscoped(source), by.aspect), UNKNOWN), by.actual) for each in wanted
+        )
+        for source, by in changes_of(tried)
+    )
 
 
 Change = tuple[str, Difference]
@@ -312,7 +334,7 @@ class _Reader:
             else tuple(self._looked_up(item, lookup, said)) or self._inferred(item, said)
         )
         limit = item.reason if item.id in self._limits else ""
-        return Recompilation(item, lookup, tried, limit)
+        return Recompilation(item, lookup, tried, limit, partial(self._wanted_before, item))
 
     # From a recorded lookup
 
@@ -409,6 +431,10 @@ class _Reader:
             pairs = zip(items, wanted, varying(wanted), strict=True)
             found = self._wanted[code] = {item.id: _Wants(*both) for item, *both in pairs}
         return found
+
+    def _wanted_before(self, item: Translation) -> list[Wanted]:
+        wants = self._wants(item.code)
+        return [wants[each.id].all for each in self._made.get(item.code, []) if each.id < item.id]
 
     # Where guards came from
 

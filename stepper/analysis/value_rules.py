@@ -3,10 +3,10 @@ call.
 
 Whether Dynamo takes a number as an input of the graph depends on where the number stands: that of
 an argument, of a container, of a closure or of an object it makes a symbol at the second value it
-sees; that of a global, of a function's default and, unless a setting says so, of an nn.Module it
-never does, and none where the program has said that nothing is dynamic. And a symbol is a number
-again as soon as the code needs its value, in which case that line is the cause. Each of these is
-told only where the recording shows it.
+sees; an int that is a global or a part of one, that of a function's default and, unless a setting
+says so, of an nn.Module it never does, and none where the program has said that nothing is dynamic.
+And a symbol is a number again as soon as the code needs its value, in which case that line is the
+cause. Each of these is told only where the recording shows it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,20 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
 from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
+from stepper.model.datum import text_of
 from stepper.model.program import Instruction
 
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
 """The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
-_GLOBAL = re.compile(r"G\['\w+'\]\Z")
+_GLOBAL = re.compile(r"G\['\w+'\]")
 _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
 _PLAIN = frozenset({bool, int, float, str, bytes})
@@ -37,6 +40,14 @@ def _none(it: Changing) -> Advice | None:
     """The rule for what is None in one call, and something else in another."""
     if None not in it.series.values:
         return None
+    others = tuple(value for value in it.series.values if value is not None)
+    if len(dict.fromkeys(map(text_of, others))) > 1:
+        # Without None there are several entries still: what helps against those stands first.
+        rest = Changing(it.entries, msgspec.structs.replace(it.series, values=others))
+        advice = next(filter(None, (rule(rest) for rule in VALUE_RULES.values())), None)
+        if advice is not None:
+            text = f"{advice.text} And there is an entry for {it.name} being None."
+            return msgspec.structs.replace(advice, text=text)
     return it.advise(
         f"There is an entry for {it.name} being None, and one for something else: hand over always "
         "one of them, or accept both."
@@ -230,11 +241,13 @@ def _int_of_a_module(it: Changing) -> Advice | None:
 
 
 def _global_int(it: Changing) -> Advice | None:
-    """An int that is a global."""
-    if not _a_number(it) or not _GLOBAL.match(it.series.source):
+    """An int that is a global, or that one leads to."""
+    found = _GLOBAL.match(it.series.source) if _a_number(it) else None
+    if found is None:
         return None
+    where = "a global" if found.end() == len(it.series.source) else "a part of a global"
     return it.advise(
-        f"An int that is a global is a constant of the graph. Hand {it.name} over as an argument, "
+        f"An int that is {where} is a constant of the graph. Hand {it.name} over as an argument, "
         "or keep it in a tensor."
     )
 

@@ -12,6 +12,7 @@ from tests.answers import (  # noqa: F401
     guarded,
     guarded_state,
     left_free,
+    named,
     operators,
     rare_breaks,
     recompiles,

@@ -253,7 +253,7 @@ def mask_that_is_made_later(run: Run) -> None:
 @case(
     "pytorch#108898", "why-recompile",
     cause="object of helper.__code__ changes",
-    advice="define it once",
+    advice="helper is another function in one call than in another",
     counts=(2, 1),
 )  # fmt: skip
 def global_function_replaced(run: Run) -> None:

@@ -11,13 +11,22 @@ from stepper.analysis.places import File
 from stepper.client.scratch import Edit, applied
 from tests.answers.cases import Case
 
+_CALLED = {"run.compile": ', backend="eager"', "run.whole": ', backend="eager", fullgraph=True'}
+_WRITTEN = {
+    "@run.compile\n": '@torch.compile(backend="eager")\n',
+    "@run.whole\n": '@torch.compile(backend="eager", fullgraph=True)\n',
+    "partial(run.compile, ": 'partial(torch.compile, backend="eager", ',
+    "backend=run)": 'backend="eager")',
+    "exported(run, ": "exported(types.SimpleNamespace(graphs=0), ",
+    "return run(graph, ": "return (lambda graph, inputs: graph.forward)(graph, ",
+}
 _SETTINGS = ("torch._dynamo.config.", "torch._dynamo.reset")
 
 
 def script(case: Case) -> str:
     """Its text."""
     module = sys.modules[case.program.__module__]
-    around = [*_around(inspect.getsource(module)), "import contextlib", ""]
+    around = [*_around(inspect.getsource(module)), "import contextlib, types", ""]
     text = "\n".join([*around, _function(case.program), ""])
     for change in (_without_remedy, _without_settings, _compiled):
         text = change(text)
@@ -85,11 +94,13 @@ def _without_settings(text: str) -> str:
 
 def _compiled(text: str) -> str:
     """With `torch.compile` instead of what counts."""
-    text = text.replace("@run.compile\n", '@torch.compile(backend="eager")\n')
+    for written, meant in _WRITTEN.items():
+        text = text.replace(written, meant)
     file = File("", text.encode())
     edits: list[Edit] = []
     for call in file.calls:
-        if ast.unparse(call.node.func) == "run.compile":
+        if ast.unparse(call.node.func) in _CALLED:
             edits.append(file.replaced(call.node.func, "torch.compile"))
-            edits.append(file.around(call.node.args[0], "", ', backend="eager"')[1])
+            options = _CALLED[ast.unparse(call.node.func)]
+            edits.append(file.around(call.node.args[0], "", options)[1])
     return applied(text.encode(), edits).decode()

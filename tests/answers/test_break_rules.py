@@ -43,6 +43,7 @@ AGAINST = {
     "numpy.random": "norm_of_numpy",
     "opaque function": "package_in_c",
     "class in C": "class_in_a_function",
+    "written": "date",
     "attributes in C": "namespace_made_inside",
     "operation in C": "date",
     "generator": "drawn_by_numpy",

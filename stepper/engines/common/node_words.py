@@ -6,7 +6,7 @@ import re
 import types
 
 from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
-from stepper.engines.common.versions import is_operator
+from stepper.engines.common.versions import is_operator, numpy_name
 from stepper.model.program import PythonFrame
 from stepper.model.value import TensorMeta
 from stepper.support.words import callable_name, plain_text
@@ -21,7 +21,7 @@ def called(target: object) -> str:
         return name.removeprefix("_") if name.startswith("_operator.") else name
     if is_operator(target):
         return str(target)
-    return plain_text(target)
+    return numpy_name(target) or plain_text(target)
 
 
 _FRAME = re.compile(r'^ *File "(.*)", line (\d{1,9}), in (.*?)(?:, code: .*)?$', re.MULTILINE)

@@ -162,6 +162,23 @@ def is_operator(value: object) -> bool:
     return type(value).__module__ == torch._ops.__name__
 
 
+_NUMPY = {
+    "numpy_to_tensor_wrapper": "numpy.{}",
+    "numpy_method_wrapper": "numpy.ndarray.{}",
+    "numpy_operator_wrapper": "operator.{}",
+}
+"""What Dynamo puts into a graph for functions of numpy, methods of its arrays, and operators."""
+
+
+def numpy_name(value: object) -> str:
+    """What of numpy a node of a graph calls; empty: something else."""
+    kind = type(value)
+    if kind.__module__ != "torch._dynamo.utils" or kind.__name__ not in _NUMPY:
+        return ""
+    name: str = vars(value)["__name__"]
+    return _NUMPY[kind.__name__].format(name.removeprefix("wrapped_"))
+
+
 def mark_dynamic(tensor: torch.Tensor, dim: int, *, strict: bool) -> None:
     """Have a tensor's size be a symbol; where it must be a number, that is an error if `strict`."""
     mark = torch._dynamo.mark_dynamic if strict else torch._dynamo.maybe_mark_dynamic

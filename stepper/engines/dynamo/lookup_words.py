@@ -134,5 +134,7 @@ def _dictionary(value: object) -> Words:
 
 def _identity(value: object, expected: Datum) -> Words:
     text = words(value)
-    other = text.startswith("<") or Words(text) == expected
-    return Words(text.strip("<>"), another=True) if other else Words(text)
+    only_its_type = text.startswith("<") and text.endswith(">")
+    if only_its_type or Words(text) == expected:
+        return Words(text.strip("<>") if only_its_type else text, another=True)
+    return Words(text)
