@@ -17,7 +17,7 @@ from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import brief_compiled_name, compiled_name, compiled_title
+from stepper.client.frame_names import brief_compiled_name, compiled_title
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId, Translation
@@ -88,11 +88,12 @@ def _recompiled(recording: Recording) -> Iterator[Line]:
             spell = spelling_of(recording, nearest)
             why = f"first: {differing_text(nearest.failures[0], spell)}"
         what = (
-            f"{compiled_name(recording, first.translation)} {times}{limit}, {history.seconds:.2f} s"
+            f"{brief_compiled_name(recording, first.translation)} {times}{limit}, "
+            f"{history.seconds:.2f} s"
         )
         # The moment that the recompilation has the number of: the one before its first.
         moment = max(first.translation.first_moment - 1, recording.oldest)
-        yield _row(what, _where(recording, place), why, moment)
+        yield _row(what, why, _where(recording, place), moment)
 
 
 def _fixed(recording: Recording) -> Iterator[Line]:

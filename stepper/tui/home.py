@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import ClassVar
 
@@ -27,6 +28,9 @@ _OUTPUT = 6
 """Lines of output."""
 
 _OWN = frozenset({"enter", "escape", "tilde", "backspace", "W", "q", "question_mark", "f1", "tab"})
+_NUMBER = 8
+"""Columns for the number of a row's moment."""
+
 _ONWARD = (
     *(
         (name, key.action)
@@ -97,7 +101,11 @@ class HomeScreen(ModalScreen[MomentId | None]):
         self._over = over
         self._why = why
         self._beside = Beside(self)
+        self._all: list[Line] = []
         self._shown: list[Line] = []
+        """Row by row: long lines are wrapped."""
+        self._begins: list[bool] = []
+        """Whether a line begins with a row."""
         self._lines = Lines(empty="looking through the recording …")
         self.settled = False
         """Whether all is there."""
@@ -132,16 +140,30 @@ class HomeScreen(ModalScreen[MomentId | None]):
     def _show(self) -> None:
         printed = [Line(f"  {text}") for text in self._output[-_OUTPUT:]]
         heading = [Line("printed last", role="title")] if printed else []
-        self._shown = [*self._kept.lines, *heading, *printed]
+        self._all = [*self._kept.lines, *heading, *printed]
+        self._wrap()
         first = next((at for at, line in enumerate(self._shown) if line.moment is not None), 0)
         cursor = first if self._kept.cursor is None else self._kept.cursor
         self.settled = True
         self._lines.show(len(self._shown), self._draw, cursor=cursor)
 
+    def _wrap(self) -> None:
+        columns = max(20, self._lines.size.width - _NUMBER - 2)
+        self._shown, self._begins = [], []
+        for line in self._all:
+            indent = " " * (4 + len(line.text) - len(line.text.lstrip()))
+            parts = textwrap.wrap(line.text, columns, subsequent_indent=indent) or [""]
+            self._shown += [line._replace(text=part) for part in parts]
+            self._begins += [at == 0 for at in range(len(parts))]
+
+    def on_resize(self) -> None:
+        if self.settled:
+            self._show()
+
     def _draw(self, index: int) -> Row:
         line = self._shown[index]
-        number = "" if line.moment is None else f"{line.moment}"
-        return row((f"{number:>8}", "number"), (line.text, line.role))
+        number = "" if line.moment is None or not self._begins[index] else f"{line.moment}"
+        return row((f"{number:>{_NUMBER}}", "number"), (line.text, line.role))
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         moment = self._shown[message.index].moment if message.index < len(self._shown) else None

@@ -104,3 +104,16 @@ async def test_a_program_that_ends_shows_what_its_run_was_about(sample_path: Pat
         await until(pilot, settled(app), 60)
         assert any("causes of graph breaks" in line for line in plain(app))
     session.close()
+
+
+@SIZES
+async def test_long_rows_are_wrapped(sample_path: Path, size: Any) -> None:
+    async with at_home(sample_path, size) as (app, pilot):
+        home = app.screen
+        assert isinstance(home, HomeScreen)
+        assert not any("›" in line for line in plain(app))
+        whole = " ".join(" ".join(line.text for line in home._shown).split())
+        for line in home._kept.lines:
+            assert " ".join(line.text.split()) in whole
+        await pilot.press("down", "enter")
+        assert app.cursor.position

@@ -133,7 +133,9 @@ class OutputPane(Pane):
         """The program fell silent within a line: it may be a question."""
         last = self._text.lines[-1].text if self._text.lines else ""
         if self._can_type and last:
-            self.post_message(self.Say(f"the program says {last!r}: O shows its output"))
+            asks = self._session.waits_for_input
+            then = " and waits for input: O, then type it" if asks else ": O shows its output"
+            self.post_message(self.Say(f"the program says {last!r}{then}"))
 
     def last_lines(self) -> list[str]:
         """What the program wrote last, a screen of it."""
@@ -185,6 +187,7 @@ class OutputPane(Pane):
         event.stop()
         self._session.write_input(event.value + "\n")
         event.input.value = ""
+        self.post_message(self.Say(""))  # what was said of its question is over
 
     def on_program_input_end_of_file(self, message: ProgramInput.EndOfFile) -> None:
         self._session.write_input(_END_OF_FILE)
