@@ -29,13 +29,14 @@ def _words(recording: Recording | None, state: State | None) -> Iterator[str]:
     yield from (f"function:{code.label}" for code in codes)
     walks = recording.translations()[:_MOST]
     names = dict.fromkeys(compiled_name(recording, each) for each in walks if not each.by_hand)
-    yield from (f"{kind}:{name}" for kind in sorted(CACHE_KINDS) for name in names)
+    kinds = (BreakpointKind.FUNCTION, *sorted(CACHE_KINDS))
+    yield from (f"{kind}:{name}" for kind in kinds for name in names)
     if state is not None:
         for path, name in recording.owners.within(state.attempt)[:_MOST]:
             yield f"function:{path or name}"
         moment = state.moment.id
-        kinds = dict.fromkeys(guard.kind for guard in recording.guards(moment))
-        yield from (f"guard:{kind}" for kind in kinds)
+        guards = dict.fromkeys(guard.kind for guard in recording.guards(moment))
+        yield from (f"guard:{guard}" for guard in guards)
         targets = dict.fromkeys(node.target for node in recording.nodes(moment) if node.target)
         yield from (f"node:{target}" for target in islice(targets, _MOST))
         symbols = dict.fromkeys(step.symbol for step in recording.shape_steps(moment))

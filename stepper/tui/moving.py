@@ -74,9 +74,10 @@ class Moving(Stage):
 
     def action_newest(self) -> None:
         follows = self.session.running or (self.session.growing and not self.session.live)
-        text = "follows the recording as it grows; any other movement stays" if follows else ""
-        self._tell(self.cursor.to_newest(), text)
+        self._tell(self.cursor.to_newest())
         self._following = follows
+        if follows:
+            self._watch("follows the recording; any other movement stays")
 
     def action_search_all(self) -> None:
         recording = self.session.recording

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from textual.app import SystemCommand
 from textual.message import Message
 
-from stepper.client.frame_names import brief_compiled_name
+from stepper.client.frame_names import brief_compiled_name, compiled_name
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.printing import printable
 from stepper.model.trace import EventKind, Translation
@@ -42,6 +42,9 @@ def verbs(app: StepperApp) -> Iterator[SystemCommand]:
         for guard in _each(guard.kind for guard in app.snapshot.guards):
             breakpoint = Breakpoint(BreakpointKind.GUARD, pattern=guard)
             yield _break(app, f"break on guard {guard}", breakpoint)
+        for target in _each(node.target for node in reversed(app.snapshot.nodes)):
+            breakpoint = Breakpoint(BreakpointKind.NODE, pattern=target)
+            yield _break(app, f"break on node {target}", breakpoint)
     if app.session.recording is not None:
         yield from _places(app, app.session.recording)
 
@@ -87,9 +90,10 @@ def _places(app: StepperApp, recording: Recording) -> Iterator[SystemCommand]:
             _frame(recording, translation), "Go to where it begins.", partial(_post, app, message)
         )
     codes = recording.codes()
-    for label in _each(code.label for code in codes):
-        breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=label)
-        yield _break(app, f"break in {label}", breakpoint)
+    shown = (compiled_name(recording, each) for each in recording.translations()[:_MOST])
+    for name in _each((*shown, *(code.label for code in codes))):
+        breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=name)
+        yield _break(app, f"break in {name}", breakpoint)
     state = app.cursor.state
     for path, name in _each(recording.owners.within(state.attempt) if state is not None else ()):
         breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=path or name)
