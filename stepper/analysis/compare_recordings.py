@@ -31,11 +31,10 @@ from stepper.model.resume_names import BEGINS
 from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
 from stepper.recording.reader import Recording
 
-_ADDRESS = re.compile(r"0x[0-9a-f]+|\d{9,}")
-_MADE_UP = re.compile(
-    r"(?<=__builtins_dict__)_\d+|(?<=__compiled_fn)_\d+|(?<=__resume_at)_\d+_\d+"
-    rf"|(?<={BEGINS})\w+_at_\d+"
-)
+# Each with one plain beginning, or kind of it: they go through megabytes.
+_ADDRESS = re.compile(r"[0-9](?:(?<=0)x[0-9a-f]+|[0-9]{8,})")
+_NUMBERED = re.compile(r"__(?:(builtins_dict__|compiled_fn)_\d+|(resume_at)_\d+_\d+)")
+_RESUMED = re.compile(rf"({BEGINS})\w+_at_\d+")
 _MOST_MATCHED = 3000
 """Nodes that are aligned; more of them, between the first and the last that differ, are only told
 to be on one side."""
@@ -145,8 +144,8 @@ def _aligned_frames(
 
 
 def what_is_compared(recording: Recording, item: Translation) -> Iterator[str]:
-    """All texts of a compilation that a comparison looks at, but its instructions: those of the
-    code objects that they are of."""
+    """All texts of a compilation that a comparison looks at, but the code of its frames
+    (`body_of`) and the instructions that were interpreted."""
     side = _Side(recording, item, recording.attempts(item.id))
     yield from _whose(item)
     yield from (text for _, text in _told(item))
@@ -154,7 +153,6 @@ def what_is_compared(recording: Recording, item: Translation) -> Iterator[str]:
         for frame in recording.frames(attempt.id):
             code = recording.code(frame.code)
             yield f"{code.label} {os.path.basename(code.filename)} {frame.depth}"
-            yield from _body(code)
     yield _guards_text(side)
     yield from map(node_line, side.nodes())
 
@@ -171,7 +169,8 @@ def _same(one: str, other: str) -> bool:
 def plain(text: str) -> str:
     """A text without what differs between any two runs."""
     if "_" in text and ("__" in text or "_resume_" in text):
-        text = _MADE_UP.sub("", short_name(text))
+        text = _NUMBERED.sub(lambda match: f"__{match[1] or match[2]}", short_name(text))
+        text = _RESUMED.sub(r"\1", text)
     return _ADDRESS.sub("", one_line(text))
 
 
@@ -207,7 +206,7 @@ class Words:
         found = self._codes.get((recording.path, id))
         if found is None:
             code = recording.code(id)
-            body = _body(code)
+            body = body_of(code)
             name = (plain(code.label), os.path.basename(code.filename))
             found = self._numbered(recording.path, name, body)
             self._codes[recording.path, id] = found
@@ -229,7 +228,7 @@ class Words:
         return numbers
 
 
-def _body(code: Code) -> tuple[str, ...]:
+def body_of(code: Code) -> tuple[str, ...]:
     """The instructions of a code object, in words."""
     return tuple(
         f"{row.opname} {'' if row.target is not None else _plain_argument(row.argrepr)}"

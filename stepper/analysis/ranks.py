@@ -22,7 +22,13 @@ from functools import lru_cache
 import msgspec
 
 from stepper.analysis.collectives import Compared, GroupHistory, compare, histories
-from stepper.analysis.compare_recordings import FrameDiff, compare_runs, plain, what_is_compared
+from stepper.analysis.compare_recordings import (
+    FrameDiff,
+    body_of,
+    compare_runs,
+    plain,
+    what_is_compared,
+)
 from stepper.analysis.walks import compilations
 from stepper.model.trace import Translation
 from stepper.recording.errors import RecordingError
@@ -96,7 +102,8 @@ def classes(processes: Iterable[Process], without: Iterable[Process] = ()) -> Ra
     for process in processes:
         try:
             with contextlib.closing(Recording.open(process.recording)) as recording:
-                frames = [_digest(recording, each) for each in compilations(recording)]
+                codes = _Codes(recording)
+                frames = [_digest(recording, each, codes) for each in compilations(recording)]
                 whole = hashlib.blake2b(b"".join(frames), digest_size=_SIZE).digest()
                 sizes.setdefault(whole, (len(frames), recording.newest))
                 begun[len(read)] = histories(recording)
@@ -121,11 +128,27 @@ def first_divergence(a: Recording, b: Recording) -> FrameDiff | Translation | No
     return compare_runs(a, b).first
 
 
-def _digest(recording: Recording, item: Translation) -> bytes:
+class _Codes(dict[int, bytes]):
+    """The code objects of a recording, as far as they are compared: many frames are of one."""
+
+    def __init__(self, recording: Recording) -> None:
+        super().__init__()
+        self._recording = recording
+
+    def __missing__(self, id: int) -> bytes:
+        body = "\n".join(body_of(self._recording.code(id)))
+        found = self[id] = hashlib.blake2b(_compared(body), digest_size=_SIZE).digest()
+        return found
+
+
+def _digest(recording: Recording, item: Translation, codes: _Codes) -> bytes:
     """A compilation, as far as it is compared."""
     digest = hashlib.blake2b(digest_size=_SIZE)
     for text in what_is_compared(recording, item):
         digest.update(_short(text) if len(text) < _SHORT else _compared(text))
+    for attempt in recording.attempts(item.id):
+        for frame in recording.frames(attempt.id):
+            digest.update(codes[frame.code])
     for numbers in _steps(recording, item):
         digest.update(numbers.tobytes())
     return digest.digest()

@@ -31,17 +31,17 @@ ELLIPSIS = "…"
 BY_HAND = " by hand"
 """Behind the name of a walk that the user asked for at a stop."""
 
-# Dynamo's generated names carry random parts that mean nothing to a person.
+# Dynamo's generated names carry random parts that mean nothing to a person. What a pattern begins
+# with is looked for at once if it is plain: these go through megabytes.
 _RANDOM = re.compile(
-    r"(?<=__compiled_fn_)(\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}"
-    r"|(?<=___unnamed_scope)_\d+"
+    r"__(?:(compiled_fn_\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}|(_unnamed_scope)_\d+)"
 )
 
 
 def short_name(text: str) -> str:
     """A text without the random parts of Dynamo's generated names: `__compiled_fn_1_<uuid>` is
     `__compiled_fn_1`."""
-    return _RANDOM.sub(lambda match: match[1] or "", text)
+    return _RANDOM.sub(lambda match: f"__{match[1] or match[2]}", text)
 
 
 def function_name(qualname: str) -> str:
