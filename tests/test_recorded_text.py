@@ -30,6 +30,7 @@ IN_ANALYSIS = {
     "answering.py": {"_limit_memory": "the kernel's"},
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "break_remedies.py": {
+        "": "torch's: the source of what is called",
         "_reordered": "torch's: the source of what is called",
         "_decorated": "the name of a module",
         "_disables": "the program's text, by its syntax",
@@ -94,6 +95,7 @@ IN_ANALYSIS = {
     },
     "guard_lines.py": {"_not_near": "Python's: a qualified name"},
     "guard_uses.py": {
+        "_by_leaf": "a person's words for a guard",
         "": "Python's qualified names, in a guard's code",
         "of_class": "Python's qualified names, in a guard's code",
         "_means": "what the user has typed",

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -33,6 +34,10 @@ _ASKED = ("graph_break", "skip_frame")
 _DISABLE = "disable"
 _LOGS = frozenset({"debug", "info", "warning", "error", "critical", "exception", "log"})
 """The methods of a logger."""
+
+
+_NO_FUNCTION = re.compile(r"__builtins_dict__|\b___stack\d")
+"""In sources of what cannot be taken whole: a builtin function, and what a break has left."""
 
 
 def ways_for(recording: Recording, files: Files, cause: Cause) -> list[Way]:
@@ -171,7 +176,7 @@ def changes_for(recording: Recording, cause: Cause) -> tuple[Change, ...]:
         name = spelled(brief_source(called.source))
         if remedy is not None and remedy.reordered == name.removeprefix("builtins."):
             found.append(Admit(*place, "reorder", called.source, name, can.decorators))
-        elif "__builtins_dict__" not in called.source:
+        elif not _NO_FUNCTION.search(called.source):
             found.append(Admit(*place, "allow_in_graph", called.source, name, can.decorators))
     if can.dynamo_config and remedy is not None and remedy.setting:
         found.append(Setting(remedy.setting, True))

@@ -16,6 +16,7 @@ from stepper.analysis.guarded import (
     called_otherwise,
     is_made,
     names_of,
+    of_inlined,
     of_state,
 )
 from stepper.analysis.handed_on import spelled_inside
@@ -188,14 +189,20 @@ def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> 
     a graph break. Without such frames, nothing has the name: then in whichever entry."""
     path = path_of(expression)
     assert path is not None
+    for item, guard, source in of_inlined(recording, path, by)[:1]:
+        name = spelled_inside(recording, item, guard.source)
+        its = spelled_inside(recording, item, source)
+        yield Line(
+            f"  but {path.root} of an inlined function is {its}: ask about {name}", guard.moment
+        )
     for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:
         name = spelled_inside(recording, item, guard.source)
         unchecked = why_unchecked(guard)
         guards = "makes no check of" if unchecked else "guards"
         comes = f"not guarded: {unchecked}" if unchecked else "guarded"
         yield Line(
-            f"  but {compiled_title(recording, item)} {guards} {name}: if its {root} is"
-            f" {path.root}, {expression} is {comes}",
+            f"  but {compiled_title(recording, item)} {guards} {name}: if its"
+            f" {spelled_inside(recording, item, root)} is {path.root}, {expression} is {comes}",
             guard.moment,
         )
 

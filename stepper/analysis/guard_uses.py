@@ -112,6 +112,8 @@ def matching(recording: Recording, wanted: str, entry: str = "") -> list[Matched
             continue
         guards = guards_of(recording, item)
         mine = [guard for guard in guards if _means(wanted.strip(), guard)]
+        # What a lookup checks has names of its own, and those are told of what failed.
+        mine = mine or [guard for guard in guards if _by_leaf(wanted.strip(), guard)]
         if not mine and path is not None and (instance := of_class(path, guards)) is not None:
             mine = [guard for guard in guards if _leads_to(instance[0], guard)]
         found += [Matched(guard, item) for guard in mine]
@@ -135,6 +137,12 @@ def of_class(path: Path, guards: Sequence[Guard]) -> tuple[Path, str] | None:
 def _leads_to(path: Path, guard: Guard) -> bool:
     found = path_of(guard.source)
     return found is not None and same(path, found)
+
+
+def _by_leaf(wanted: str, guard: Guard) -> bool:
+    leaf, colon, source = wanted.partition(":")
+    of = any(fnmatch.fnmatchcase(each, leaf) for each in leaves_of(guard.kind))
+    return of and leaf.upper() == leaf and (not colon or _same_source(source, guard.source))
 
 
 def _means(wanted: str, guard: Guard) -> bool:

@@ -216,8 +216,10 @@ def asked_of(recording: Recording, item: Translation, expression: str) -> Guarde
 def called_otherwise(
     recording: Recording, path: Path, by: Collection[Translation]
 ) -> list[tuple[Translation, Guard, str]]:
-    """The guards on what begins with another name and goes on as a path does, the first of each
-    entry that was compiled in a call by one of these frames, if there are such, and that name."""
+    """The guards on what begins with another name and goes on as a path does, or on the tensor of
+    which that is a property, the first of each entry that was compiled in a call by one of these
+    frames, if there are such, and the source of that name."""
+    of, _, kinds = _property(path)
     codes = [recording.code(item.code) for item in by]
     callers = {(code.filename, code.qualname) for code in codes}
     found = []
@@ -227,9 +229,32 @@ def called_otherwise(
             continue
         for guard in guards_of(recording, item):
             other = path_of(guard.source)
-            if other is not None and other.root != path.root and other.steps == path.steps:
-                found.append((item, guard, other.root))
+            if other is None or other.root == path.root:
+                continue
+            property_of = of is not None and guard.kind in kinds
+            if other.steps == path.steps or (
+                property_of and any(other.steps == each.steps != () for each in of or ())
+            ):
+                root = f"{'G' if other.globally else 'L'}[{other.root!r}]"
+                found.append((item, guard, root))
                 break
+    return found
+
+
+def of_inlined(
+    recording: Recording, path: Path, by: Collection[Translation]
+) -> list[tuple[Translation, Guard, str]]:
+    """The guards on what a path is in a function that was inlined, where its root is a part of the
+    one of that name; and the source of that part."""
+    found = []
+    for item in by if path.steps else ():
+        for source in inlined_as(recording, item, path.root):
+            inner = path_of(source)
+            if inner is None or inner.root != path.root or not inner.steps:
+                continue
+            meant = Path(inner.root, (*inner.steps, *path.steps), inner.globally)
+            guards = guards_of(recording, item)
+            found += [(item, each, source) for each in guards if path_of(each.source) == meant]
     return found
 
 

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.size_rules import from_numpy, is_parameter
+from stepper.analysis.sources import path_of
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 
@@ -119,8 +120,10 @@ def _length(it: Changing) -> str:
 
 
 def _have(it: Changing) -> str:
-    """What a program does with a value: nobody hands over a global, or a part of one."""
-    return "keep" if it.series.source.startswith("G[") else "hand over"
+    """What a program does with a value: nobody hands over a part of `self`, or of a global."""
+    path = path_of(it.name)
+    own = path is not None and path.root == "self" and path.steps
+    return "keep" if own or it.series.source.startswith("G[") else "hand over"
 
 
 def _keys(it: Changing) -> str:

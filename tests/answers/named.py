@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 import time
 from typing import Any
 
@@ -279,3 +280,70 @@ def losses_kept_in_a_global(run: Run) -> None:
 
     for _ in range(3):
         tracked(ones(2))
+
+
+@case(
+    "", "is-guarded", expression="layers[0].bias.requires_grad",
+    cause=(
+        "if its self is layers, layers[0].bias.requires_grad is guarded",
+        "nothing is called layers in what was compiled",
+    ),
+    counts=(2, 1),
+    never=("if its fn is",),
+)  # fmt: skip
+def layers_by_the_callers_name(run: Run) -> None:
+    class ModuleListed(nn.ModuleList):
+        def forward(self, x: Any) -> Any:
+            return self[0](x)
+
+    layers = ModuleListed([nn.Linear(3, 3)])
+    compiled = run.compile(layers)
+    compiled(ones(2, 3))
+    if not run.remedied:
+        layers[0].bias.requires_grad_(False)
+    compiled(ones(2, 3))
+
+
+@case(
+    "", "is-guarded", expression="self.negative_slope",
+    cause="but self of an inlined function is self.act: ask about self.act.negative_slope",
+    counts=(2, 1),
+)  # fmt: skip
+def attribute_of_an_inlined_layer(run: Run) -> None:
+    """A line of torch's speaks of `self`, and that is a part of what was compiled."""
+
+    class Sloped(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.act = nn.LeakyReLU(0.1)
+
+        def forward(self, x: Any) -> Any:
+            return self.act(x)
+
+    net = Sloped()
+    compiled = run.compile(net)
+    compiled(ones(2))
+    if not run.remedied:
+        net.act.negative_slope = 0.2
+    compiled(ones(2))
+
+
+OF_A_THREAD = threading.local()
+
+
+@case(
+    "", "why-recompile",
+    cause=("OF_A_THREAD.scale changes", "fails: OF_A_THREAD.scale == 1.0"),
+    counts=(2, 1),
+    never=("decides for itself",),
+)  # fmt: skip
+def scale_of_a_thread(run: Run) -> None:
+    """What the value was cannot be read without asking the object: known is what did not hold."""
+
+    @run.compile
+    def by_thread(x: Any) -> Any:
+        return x * OF_A_THREAD.scale  # cause
+
+    for scale in (1.0, 1.0 if run.remedied else 2.0):
+        OF_A_THREAD.scale = scale
+        by_thread(ones(2))

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.break_remedies import changes_for
+from stepper.analysis.breaks import causes
 from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.guard_lines import guarded_lines
 from stepper.analysis.guard_uses import matching
@@ -106,6 +108,18 @@ def test_guards_are_found_by_the_name_of_a_class(recorded: Recorded) -> None:
     found = matching(recorded[0], "Factored.factor")
     assert {each.guard.kind for each in found} == {"CONSTANT_MATCH", "TYPE_MATCH"}
     assert all("'factor'" in each.guard.source for each in found)
+
+
+def test_guards_are_found_by_the_names_that_lookups_have_for_them(recorded: Recorded) -> None:
+    """`why-recompile` calls what failed so."""
+    found = matching(recorded[0], "LENGTH_CHECK:SEEN")
+    assert [each.guard.kind for each in found] == ["SEQUENCE_LENGTH"] * 3
+
+
+def test_nothing_is_tried_on_what_only_the_compiler_has_a_name_for(recorded: Recorded) -> None:
+    found = [changes_for(recorded[0], cause) for cause in causes(recorded[0])]
+    assert any(found)
+    assert not [each for each in found if "___stack" in str(each)]
 
 
 ADVICE = ("advice: ", "change: ")

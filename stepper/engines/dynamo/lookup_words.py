@@ -41,7 +41,10 @@ def checked(
     row = check.row
     found = differences(check, answer, guard.expected) if verdict is Verdict.FAIL else ()
     actual = _actual(row, answer)
-    return Check(place, verdict, 0, answer.nanoseconds, actual, found, answer.why)
+    # Of one that is known to fail because all others pass, its own words say what did not hold.
+    by_elimination = verdict is Verdict.FAIL and answer.verdict is Verdict.UNKNOWN
+    why = "" if by_elimination else answer.why
+    return Check(place, verdict, 0, answer.nanoseconds, actual, found, why)
 
 
 def differences(check: LiveCheck, answer: Answer, expected: Datum) -> tuple[Difference, ...]:
