@@ -35,8 +35,8 @@ from stepper.model.timing import (
 from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
-GUARDS = "build_guards"
 WORKERS = "async_compile.wait"
+CODE = "GraphLowering.codegen"
 COMPILERS = frozenset({"compile_file", WORKERS})
 BYTECODE = frozenset({CODEGEN, SIDE_EFFECTS, ASSEMBLE})
 _COMPILATION = frozenset({"entire_frame_compile", "entire_backward_compile"})

@@ -9,8 +9,8 @@ from typing import TypeVar
 from stepper.analysis.cache_answers import cache_lines
 from stepper.analysis.compile_times import (
     BYTECODE,
+    CODE,
     COMPILERS,
-    GUARDS,
     WORKERS,
     CompileTimes,
     LineTime,
@@ -25,6 +25,7 @@ from stepper.analysis.slow_tree import calls
 from stepper.client.frame_names import compiled_name
 from stepper.client.text import (
     function_name,
+    is_installed,
     line_text,
     one_line,
     plural,
@@ -45,6 +46,7 @@ from stepper.model.timing import (
     FILE_LOCK,
     GARBAGE,
     GUARD_MADE,
+    GUARDS,
     SIDE_EFFECTS,
     TRACING,
     WAITS,
@@ -57,6 +59,8 @@ _Row = TypeVar("_Row")
 _MOST = 10
 """Rows of a list, unless all are asked for."""
 _MOST_CALLS = 24
+_MUCH, _MOST_OF = 0.1, 0.5
+"""The first line names a line where tracing is so much of the whole, and it so much of tracing."""
 _LEAST_CALL = 0.03
 """Part of tracing below which a line is not told in the tree of calls."""
 _LEAST = 0.01
@@ -159,14 +163,22 @@ def _sentence(times: CompileTimes) -> str:
     backend, tracing = times.spent(BACKEND_PHASES), times.spent({TRACING})
     guards, compiler = times.spent({GUARDS}), times.spent(COMPILERS, without=WAITS)
     files = times.spent({FILE_LOCK})
+    code = times.spent({CODE}, without={*COMPILERS, *WAITS})
     bytecode = times.spent(BYTECODE)
     thrown = sum(timed.total for timed, _ in times.thrown_away())
     in_backend = [
+        f"{time_words(code)} generating code" if code else "",
         f"{time_words(compiler)} in compilers of C++ or Triton" if compiler else "",
-        f"{time_words(files)} waiting for locks of files in caches" if files else "",
+        f"{time_words(files)} waiting for locks of files in caches"
+        if files > _LEAST * total
+        else "",
     ]
-    of_backend = f", of which {' and '.join(filter(None, in_backend))}" * any(in_backend)
-    of_tracing = f", of which {time_words(thrown)} by attempts thrown away" * (thrown > 0)
+    of_backend = f", of which {', '.join(filter(None, in_backend))}" * any(in_backend)
+    in_tracing = [
+        f"of which {time_words(thrown)} by attempts thrown away" if thrown else "",
+        _at(times, tracing) if tracing > _MUCH * total else "",
+    ]
+    of_tracing = "".join(f", {each}" for each in filter(None, in_tracing))
     parts = [
         f"{time_words(backend)} in the backend{of_backend}" if backend else "",
         f"{time_words(tracing)} tracing{of_tracing}" if tracing else "",
@@ -174,8 +186,31 @@ def _sentence(times: CompileTimes) -> str:
         f"{time_words(bytecode)} making bytecode" if bytecode else "",
         f"{time_words(max(0, total - backend - tracing - guards - bytecode))} else",
     ]
-    functions = plural(len(times.by_function()), "function")
-    return f"{time_words(total)} compiling {functions}: " + "; ".join(filter(None, parts))
+    groups = times.by_function()
+    later = sum(root.total for pairs in groups for root in _forwards(pairs)[1:])
+    again = f" ({time_words(later)} after the first time)" * (later > 0)
+    return f"{time_words(total)} compiling {plural(len(groups), 'function')}{again}: " + "; ".join(
+        filter(None, parts)
+    )
+
+
+def _at(times: CompileTimes, tracing: int) -> str:
+    """The innermost of the program's lines that has most of tracing; empty: none has, or it is a
+    library that was traced."""
+    found = [
+        line
+        for line in times.lines
+        if line.total > _MOST_OF * tracing and not is_installed(line.place.filename)
+    ]
+    if not found:
+        return ""
+    line = found[-1]
+    cwd = times.recording.facts.cwd
+    return f"most of it at {python_frame_line(line.place, cwd)} ({time_words(line.total)})"
+
+
+def _forwards(pairs: list[tuple[Translation, Timed]]) -> list[Timed]:
+    return [root for _, root in pairs if root.name not in BACKEND_PHASES]
 
 
 def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
@@ -188,7 +223,7 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         first = pairs[0][0]
         total = sum(root.total for _, root in pairs)
         again = ""
-        forwards = [root for _, root in pairs if root.name not in BACKEND_PHASES]
+        forwards = _forwards(pairs)
         if len(forwards) > 1:
             later = sum(root.total for root in forwards[1:])
             again = f"  compiled {len(forwards)} times, after the first {time_words(later)}"

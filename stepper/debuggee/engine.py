@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         LiveTranslation,
         Mark,
     )
-    from stepper.debuggee.phase_times import PhaseMark
+    from stepper.debuggee.phase_times import Begun, PhaseMark
     from stepper.debuggee.told_again import ToldLookup
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
     from stepper.model.collective import CollectiveReading
@@ -248,21 +248,19 @@ class Recorder(Protocol):
         compile_id: str = "",
         *,
         told: int = 0,
-        guard: int | None = None,
     ) -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
-        `compile_id` says where there is none what it belongs to; `guard` is the number of the one
-        that was made in it."""
+        `compile_id` says where there is none what it belongs to."""
 
     def phase_mark(self, *, alone: bool = False) -> PhaseMark | None:
         """Something begins that is a phase if its end is heard; None: no phase is under way in this
         thread, and it is none `alone`."""
 
-    def phase_took(
-        self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0
+    def phases_took(
+        self, begun: Sequence[Begun], translation: int | None, *, least: int = 0
     ) -> None:
-        """What began at the mark, in this thread, is over; told is what took so many nanoseconds at
-        least."""
+        """What began at the marks, in this thread, is over: each when the next began, the last now;
+        told is what took so many nanoseconds at least."""
 
     def phase_dropped(self, name: str) -> None:
         """It is not known when the phase has ended that began last."""

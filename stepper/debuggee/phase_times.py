@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -21,6 +21,10 @@ class PhaseMark(NamedTuple):
     began: int
     away: int
     moment: MomentId
+
+
+Begun = tuple[str, PhaseMark, int | None]
+"""The name of a phase, its beginning, and the number of the guard that is made in it."""
 
 
 class _Open(NamedTuple):
@@ -70,22 +74,27 @@ class PhaseTimes:
             return None
         return PhaseMark(self._next_id(), self._steps.clock(), self._steps.away, moment)
 
-    def took(self, name: str, mark: PhaseMark, translation: int | None, least: int) -> None:
-        """It is over; told is what took so many nanoseconds at least."""
-        spent, away = self._steps.clock() - mark.began, self._steps.away
-        if spent < least:
-            return
+    def took(self, begun: Sequence[Begun], translation: int | None, least: int) -> None:
+        """Each has lasted until the next began, the last until now; told is what took so many
+        nanoseconds at least."""
+        steps = self._steps
         stack = self._open.get(threading.get_ident())
         parent, thread = stack[-1].id if stack else None, _thread()
         for at, each in enumerate(self._waiting):
-            if each.id > mark.id and (each.parent, each.thread) == (parent, thread):
-                self._waiting[at] = msgspec.structs.replace(each, parent=mark.id)
-        self._write(
-            Timing(
-                mark.id, name, mark.began, spent, mark.moment, parent, translation, thread,
-                left_out=away - mark.away,
-            )
-        )  # fmt: skip
+            if each.id > begun[0][1].id and (each.parent, each.thread) == (parent, thread):
+                around = max(mark.id for _, mark, _ in begun if mark.id < each.id)
+                self._waiting[at] = msgspec.structs.replace(each, parent=around)
+        ends = [(mark.began, mark.away) for _, mark, _ in begun[1:]]
+        ends.append((steps.clock(), steps.away))
+        for (name, mark, guard), (now, away) in zip(begun, ends, strict=True):
+            spent = now - mark.began
+            if spent >= least:
+                self._write(
+                    Timing(
+                        mark.id, name, mark.began, spent, mark.moment, parent, translation, thread,
+                        left_out=away - mark.away, guard=guard,
+                    )
+                )  # fmt: skip
 
     def dropped(self, name: str) -> None:
         """It is not known how long the innermost phase of that name took in this thread."""
@@ -117,11 +126,10 @@ class PhaseTimes:
         translation: int | None,
         compile_id: str,
         told: int = 0,
-        guard: int | None = None,
     ) -> None:
         """The innermost phase of that name ends in this thread; one that began before the session
         is not known. What is left open within it was left by an exception. `told`: nanoseconds
-        that telling took meanwhile; `guard`: the number of that which was made."""
+        that telling took meanwhile."""
         now, away = self._steps.clock(), self._steps.away
         stack = self._open.get(threading.get_ident(), [])
         if not any(phase.name == name for phase in stack):
@@ -139,7 +147,6 @@ class PhaseTimes:
                 translation=translation,
                 thread=_thread(),
                 left_out=away - phase.away + told,
-                guard=guard,
                 compile_id=compile_id,
             )
         )

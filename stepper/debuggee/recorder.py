@@ -41,7 +41,7 @@ from stepper.debuggee.mirror import (
     storing,
 )
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
-from stepper.debuggee.phase_times import PhaseMark, PhaseTimes
+from stepper.debuggee.phase_times import Begun, PhaseMark, PhaseTimes
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.told_again import ToldLookup, tell_again
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
@@ -329,9 +329,8 @@ class Recorder:
         compile_id: str = "",
         *,
         told: int = 0,
-        guard: int | None = None,
     ) -> None:
-        self._phase_times.ended(name, translation, compile_id, told, guard)
+        self._phase_times.ended(name, translation, compile_id, told)
         if name in BACKEND_PHASES:
             self.controller.compiling(done=True)
 
@@ -341,10 +340,10 @@ class Recorder:
     def phase_mark(self, *, alone: bool = False) -> PhaseMark | None:
         return self._phase_times.mark(self.moment, alone)
 
-    def phase_took(
-        self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0
+    def phases_took(
+        self, begun: Sequence[Begun], translation: int | None, *, least: int = 0
     ) -> None:
-        self._phase_times.took(name, mark, translation, least)
+        self._phase_times.took(begun, translation, least)
 
     def phase_dropped(self, name: str) -> None:
         self._phase_times.dropped(name)

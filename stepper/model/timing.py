@@ -6,7 +6,7 @@ import msgspec
 
 from stepper.model.trace import MomentId
 
-TRACING = "bytecode_tracing"
+TRACING, GUARDS = "bytecode_tracing", "build_guards"
 ATTEMPT = "compile_attempt_"
 """How the name of an attempt's phase begins; behind it stands a number."""
 BACKEND = "backend_compile"

@@ -13,7 +13,7 @@ from collections import Counter
 from itertools import pairwise, takewhile
 from pathlib import Path
 
-from stepper.analysis.compile_times import GUARDS, CompileTimes
+from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
 from stepper.model.timing import (
@@ -22,6 +22,7 @@ from stepper.model.timing import (
     CODEGEN,
     FAKE_TENSORS,
     GARBAGE,
+    GUARDS,
     HEARD,
     RUNS,
     TRACING,
@@ -338,3 +339,40 @@ def test_only_what_is_traced_has_a_time_in_queries(ran: Ran) -> None:
     [(ends, unknown)] = asked.rows()
     asked.close()
     assert ends == unknown > 0
+
+
+SLEEPING = f"""
+import time
+import torch
+
+@torch.library.custom_op("stepper_headline::slow", mutates_args=())
+def slow(x: torch.Tensor) -> torch.Tensor:
+    return x.clone()
+
+@slow.register_fake
+def _(x):
+    time.sleep({programs.SLEEP})
+    return torch.empty_like(x)
+
+@torch.compile(backend="eager")
+def f(x):
+    return slow(x) + 1
+
+f(torch.ones(2))
+f(torch.ones(3))
+"""
+
+
+def test_the_first_line_names_the_line_and_what_came_after_the_first_time(tmp_path: Path) -> None:
+    (tmp_path / "program.py").write_text(SLEEPING)
+    subprocess.run(
+        ready.stepper("record", "-o", "r.stepper", "program.py"),
+        cwd=tmp_path, env=clean_environment(), capture_output=True, check=True,
+    )  # fmt: skip
+    recording = Recording.open(str(tmp_path / "r.stepper"))
+    told = next(iter(slow_lines(recording))).text
+    line = SLEEPING.splitlines().index("    return slow(x) + 1") + 1
+    assert f"tracing, most of it at program.py:{line} in f (" in told
+    assert " compiling 1 function (" in told
+    assert " after the first time): " in told
+    recording.close()

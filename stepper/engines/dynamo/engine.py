@@ -75,8 +75,8 @@ class DynamoEngine(WatchesCollectives):
         innermost = self._translations.innermost
         self._bytecode_made = BytecodeMade(innermost)
         self._fake_tensors = FakeTensors(innermost)
-        self._phases = Phases(innermost, self._bytecode_made)
         self._guards_made = GuardsMade(self._translations.guarded)
+        self._phases = Phases(innermost, self._bytecode_made, self._guards_made)
         self.cache = CacheFace(
             ENTRIES,
             choices,

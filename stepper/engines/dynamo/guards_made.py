@@ -13,6 +13,7 @@ from typing import Any
 
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
+from stepper.debuggee.phase_times import Begun
 from stepper.engines.dynamo.guards_set import withdraw_filtered
 from stepper.model.timing import GUARD_MADE
 from stepper.uncompiled import keep_out
@@ -30,9 +31,8 @@ class GuardsMade:
         """By their ids, of the guards that tracing has left."""
         self._made: set[int] = set()
         """Likewise, those that were made."""
-        self._name = ""
-        """The phase of the guard that is being made; empty: none is."""
-        self._number: int | None = None
+        self._begun: list[Begun] = []
+        """The guards that are made since the first; told when all are, since there are many."""
 
     def begin(self, recorder: Recorder) -> None:
         """Report to a recorder from now on."""
@@ -40,26 +40,25 @@ class GuardsMade:
 
     def on_guard_made(self, guard: Any) -> None:
         """See `versions`: it is about to be."""
-        attempt = self._attempt()
-        if attempt is None:
-            return
         anew = id(guard) in self._made
-        if anew or not self._name:
-            if anew:
-                self._recorder.phase_dropped(self._name)
+        if anew or not self._begun:
+            if (attempt := self._attempt()) is None:
+                return
+            if anew and self._begun:
+                self._begun.pop()
+                self._over()
             told = attempt.translation.guards
-            self._translation, self._name = attempt.translation.id, ""
+            self._translation = attempt.translation.id
             self._numbers = dict(zip(map(id, told.values()), told, strict=True))
             self._made.clear()
         number = self._numbers.get(id(guard))
         if number is None:
             return  # it is a part of the one that is being made
-        self._over()
         self._made.add(id(guard))
         make = guard.create_fn
         kind = (make.func if isinstance(make, functools.partial) else make).__name__
-        self._name, self._number = f"{GUARD_MADE}{kind}", number
-        self._recorder.phase_began(self._name)
+        if (mark := self._recorder.phase_mark()) is not None:
+            self._begun.append((f"{GUARD_MADE}{kind}", mark, number))
 
     def on_guards_chosen(self, guards_out: list[Any]) -> None:
         """See `versions`: all are made, and these are kept."""
@@ -68,11 +67,16 @@ class GuardsMade:
         if (attempt := self._attempt()) is not None:
             withdraw_filtered(self._recorder, attempt, guards_out)
 
+    def left(self) -> None:
+        """No more are made: where an exception has ended that, none of them has a time."""
+        self._begun.clear()
+        self._made.clear()
+
     def _over(self) -> None:
         """The guard that began last is made."""
-        if self._name:
-            self._recorder.phase_ended(self._name, self._translation, guard=self._number)
-        self._name = ""
+        if self._begun:
+            self._recorder.phases_took(self._begun, self._translation)
+            self._begun.clear()
 
 
 keep_out()

@@ -13,8 +13,9 @@ from stepper.debuggee.engine import Recorder
 from stepper.engines.common.cache_news import place
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.bytecode_made import BytecodeMade
+from stepper.engines.dynamo.guards_made import GuardsMade
 from stepper.engines.dynamo.waits import Waits
-from stepper.model.timing import ATTEMPT, AUTOGRAD_CACHE, BACKEND, TRACING, CacheAnswer
+from stepper.model.timing import ATTEMPT, AUTOGRAD_CACHE, BACKEND, GUARDS, TRACING, CacheAnswer
 from stepper.uncompiled import keep_out
 
 _ANSWER = re.compile(r"(?P<cache>\w+_cache)_(?P<state>hit|miss|bypass|disabled)")
@@ -26,11 +27,14 @@ _LONGEST = 200
 class Phases:
     """Hands each on, with the translation in whose midst it is."""
 
-    def __init__(self, translation: Callable[[], int | None], made: BytecodeMade) -> None:
-        """`translation` gives the number of the innermost that is under way; `made` hears of phases
-        as well."""
+    def __init__(
+        self, translation: Callable[[], int | None], made: BytecodeMade, guards: GuardsMade
+    ) -> None:
+        """`translation` gives the number of the innermost that is under way; the others hear of
+        phases as well."""
         self._translation = translation
         self._made = made
+        self._guards = guards
         self.waits = Waits(translation)
         self._recorder: Recorder
         self._loaded: dict[tuple[str, str], str] = {}
@@ -71,6 +75,8 @@ class Phases:
         compile_id = versions.compiled_now() if translation is None else ""
         if event_name.startswith(ATTEMPT):
             self._made.attempt_ended()
+        elif event_name == GUARDS:
+            self._guards.left()
         self._recorder.phase_ended(event_name, translation, compile_id)
         if event_name == TRACING:
             self._made.tracing_ended()
