@@ -4,6 +4,7 @@ over for one of its parameters."""
 from __future__ import annotations
 
 import ast
+import builtins
 import re
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -80,7 +81,8 @@ class CallSites:
 
     def _meant(self, frame: PythonFrame | None) -> list[Call]:
         """The calls of a line that can be those of the function: of its name, else those of a
-        compiled thing, else all that fit."""
+        compiled thing, else all that fit but builtins and what is given an f-string with a call in
+        it, which can be the one that is meant."""
         file = None if frame is None else self._files.at(frame.filename)
         if frame is None or file is None:
             return []
@@ -95,7 +97,8 @@ class CallSites:
         named = [call for call in here if _last(call.node.func) == name]
         compiled = [call for call in here if _last(call.node.func) in _compiled_names(file)]
         direct = [call for call in here if isinstance(call.node.func, ast.Call)]
-        return named or compiled or direct or here
+        other = [call for call in here if not (_is_builtin(call.node.func) or _hides(call.node))]
+        return named or compiled or direct or other
 
     def _fits(self, node: ast.Call) -> bool:
         starred = any(isinstance(each, ast.Starred) for each in node.args)
@@ -178,6 +181,16 @@ def caller(stack: Iterable[PythonFrame]) -> PythonFrame | None:
     """The program's own line that made a call."""
     ours = [frame for frame in stack if not is_installed(frame.filename)]
     return ours[-1] if ours else None
+
+
+def _is_builtin(func: ast.expr) -> bool:
+    return isinstance(func, ast.Name) and hasattr(builtins, func.id)
+
+
+def _hides(node: ast.Call) -> bool:
+    """Whether there is a call in an f-string in it: until Python 3.12 such ones have no places."""
+    strings = [each for each in ast.walk(node) if isinstance(each, ast.JoinedStr)]
+    return any(isinstance(each, ast.Call) for string in strings for each in ast.walk(string))
 
 
 def is_compile(node: ast.expr) -> bool:

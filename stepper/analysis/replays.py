@@ -23,9 +23,9 @@ from stepper.analysis.run_costs import CallCost, call_costs
 from stepper.analysis.walks import compilations, graphs
 from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress, replayed
-from stepper.client.scratch import Edit, Sources, line_before
+from stepper.client.scratch import Edit, Sources, line_after, line_before
 from stepper.client.text import clip, one_line
-from stepper.model.change import Change
+from stepper.model.change import Change, Decorate, Dynamic, Setting
 from stepper.model.lookup import Aspect
 from stepper.model.trace import EventKind, Outcome, headline
 from stepper.recording.reader import Recording
@@ -131,6 +131,17 @@ class Verdict(NamedTuple):
     """What was seen to be the same."""
 
 
+def _moved(change: Change, edits: tuple[Edit, ...]) -> Change:
+    """A change of a function, by the line at which it begins when the text is edited."""
+    if isinstance(change, (Dynamic, Setting)):
+        return change
+    lines = {"line": line_after(edits, change.filename, change.line)}
+    if isinstance(change, Decorate):
+        path, line = change.decorated_filename, change.decorated_line
+        lines["decorated_line"] = line_after(edits, path, line)
+    return msgspec.structs.replace(change, **lines)
+
+
 class Replays:
     """Runs the program of a recording with changes, each once."""
 
@@ -177,8 +188,9 @@ class Replays:
             self._progress.doing = f"with {way.words}" if way.words else "as it is"
             began = time.monotonic()
             texts = self.sources.edited(way.edits)
+            changes = tuple(_moved(each, way.edits) for each in way.changes)
             with replayed(
-                self.plan, way.changes, seconds=self._seconds, progress=self._progress, texts=texts
+                self.plan, changes, seconds=self._seconds, progress=self._progress, texts=texts
             ) as (again, trouble):
                 notes = [event.text for event in again.events(kinds=(EventKind.NOTE,))]
                 measured, spent = facts_of(again, way.edits), time.monotonic() - began

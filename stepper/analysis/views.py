@@ -70,7 +70,8 @@ CREATE TABLE calls (
     line INTEGER,                 -- first line of the function
     first_moment INTEGER,
     last_moment INTEGER,
-    call_moment INTEGER           -- the caller's instruction
+    call_moment INTEGER,          -- the caller's instruction
+    nanoseconds INTEGER           -- with all that it called; NULL: not known
 );
 
 -- Each instruction interpreted, in order.
@@ -376,12 +377,16 @@ def caller(item: Translation) -> str:
 
 def _calls(recording: Recording) -> Iterator[Row]:
     for attempt in recording.attempts():
+        first, last = attempt.first_moment, attempt.last_moment
+        instants = recording.instants(first, last) if last is not None and last >= first else []
         for each in recording.frames(attempt.id):
             code = recording.code(each.code)
+            begin, over = each.first_moment - first, (each.last_moment or 0) + 1 - first
+            known = 0 <= begin < over < len(instants)
             yield (
                 each.id, attempt.translation, attempt.number, each.parent, each.depth, code.label,
                 code.filename, code.first_line, each.first_moment, each.last_moment,
-                each.call_moment,
+                each.call_moment, instants[over] - instants[begin] if known else None,
             )  # fmt: skip
 
 

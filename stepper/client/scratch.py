@@ -158,6 +158,17 @@ def line_before(edits: Iterable[Edit], path: str, line: int) -> int:
     return line - moved
 
 
+def line_after(edits: Iterable[Edit], path: str, line: int) -> int:
+    """The first line that a function has in an edited file, by its first line before: that of a
+    decorator, where one was put there."""
+    some = [each for each in edits if each.path == path]
+    most = sum(each.text.count("\n") + each.end_line - each.line for each in some)
+    near = range(max(1, line - most), line + most + 1)
+    found = [now for now in near if line_before(some, path, now) == line] or [line]
+    decorated = any(each.line == line and each.text.lstrip().startswith("@") for each in some)
+    return found[0] if decorated else found[-1]
+
+
 def in_scratch(spec: LaunchSpec, plan: Plan, texts: dict[str, bytes], folder: str) -> LaunchSpec:
     """How to start a program that has other text in some of its files.
 

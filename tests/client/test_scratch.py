@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from stepper.client.plan import ReplayError
-from stepper.client.scratch import Edit, applied, exception_line, line_before
+from stepper.client.scratch import Edit, applied, exception_line, line_after, line_before
 
 TEXT = "# ä€ 'odd   spacing'\r\nif x :\r\n\ty = f( ä,1 )  # kept\r\n\r\nlast".encode()
 
@@ -48,7 +48,16 @@ def test_a_line_is_found_that_was_moved(edit: Edit) -> None:
     for now, line in enumerate(after, 1):
         if line in text.splitlines() and (was := int(line[-1:])) in untouched:
             assert line_before([edit], "p", now) == was
+            assert line_after([edit], "p", was) == now
+    assert line_after([edit], "another", 5) == 5
     assert line_before([edit], "another", 5) == 5
+
+
+def test_a_function_begins_at_a_decorator_that_is_put_before_it() -> None:
+    decorator, comment = (Edit("p", 3, 0, 3, 0, text) for text in ("    @wrapped\n", "# plain\n"))
+    assert line_after([decorator], "p", 3) == 3
+    assert line_after([comment], "p", 3) == 4
+    assert line_after([decorator, comment], "p", 6) == 8
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from itertools import pairwise, takewhile
 from pathlib import Path
+from typing import Any
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.query import Query
@@ -328,6 +329,19 @@ def test_instructions_have_the_time_that_they_take_in_queries(ran: Ran) -> None:
     attempts = [attempt for (attempt,) in asked.rows()]
     asked.close()
     assert attempts == [1, 2]  # what is planted is traced in both, and inlines library code
+
+
+def test_calls_have_the_time_of_all_that_they_called_in_queries(ran: Ran) -> None:
+    asked = Query(
+        ran.recording,
+        "SELECT function, nanoseconds FROM calls WHERE function IN ('once', 'twice', 'profiled')",
+    )
+    took: dict[Any, Any] = dict(asked.rows())
+    asked.close()
+    if took:  # some versions have no profiler, and the program leaves them out then
+        assert took["profiled"] is None, "it lasts until tracing is over"
+        assert took["twice"] > 2 * SLEEP
+        assert SLEEP < took["once"] < took["twice"]
 
 
 def test_only_what_is_traced_has_a_time_in_queries(ran: Ran) -> None:
