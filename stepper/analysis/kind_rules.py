@@ -324,6 +324,12 @@ def _reached(it: Changing) -> str:
 
 
 def _died(it: Changing) -> str:
+    if it.left_by:
+        return (
+            f"{it.name} is what {it.left_by} goes on with after its graph break, and has died "
+            "since. If it is a method whose arguments break the graph, work them out in a "
+            f"statement before its call; else remove that break (why-break {it.left_by} says how)."
+        )
     return (
         "An object that the entry knows by identity has died (a function, class or code made at "
         "run time): keep it alive, or make it once."

@@ -294,6 +294,30 @@ def number_left_by_a_break(run: Run) -> None:
 
 @case(
     "", "why-recompile",
+    cause="losses.append dies",
+    advice="work them out in a statement before its call",
+    counts=(4, 2),
+    never=("keep it alive",),
+)  # fmt: skip
+def method_whose_argument_breaks(run: Run) -> None:
+    losses: list[float] = []
+
+    @run.compile
+    def noted(x: Any) -> Any:
+        if run.remedied:
+            loss = x.sum().item()
+            losses.append(loss)
+        else:
+            losses.append(x.sum().item())  # cause
+        return x * 2
+
+    for _ in range(3):
+        losses.clear()
+        noted(ones(2))
+
+
+@case(
+    "", "why-recompile",
     cause="requires_grad of self.bias changes: True, False, and of 1 other",
     advice="freeze parameters (requires_grad_(False)) before the first call",
     counts=(2, 1),
