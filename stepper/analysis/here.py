@@ -334,19 +334,19 @@ def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
 def _advice(recording: Recording, found: Recompilation) -> str:
     """What to change against this recompilation; of what made others it says nothing."""
     item, nearest = found.translation, found.nearest
-    changed = (
-        set()
-        if nearest is None
-        else {(unscoped(source), difference.aspect) for source, difference in changes_of(nearest)}
-    )
     again = [
         each for each in recompilations(recording, item.name) if each.translation.code == item.code
     ]
-    for history in histories(recording, again):
-        for advice in advise(recording, history):
-            if not changed or not advice.source or (advice.source, advice.aspect) in changed:
+    known = [
+        advice for history in histories(recording, again) for advice in advise(recording, history)
+    ]
+    changed = [] if nearest is None else changes_of(nearest)
+    # What the headline says was otherwise comes first.
+    for source, difference in changed:
+        for advice in known:
+            if (advice.source, advice.aspect) == (unscoped(source), difference.aspect):
                 return advice.text
-    return ""
+    return next((each.text for each in known if not changed or not each.source), "")
 
 
 def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, list[Line]]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from stepper.analysis.breaks import causes
 from stepper.analysis.failures import failures
 from stepper.analysis.here import event_at, glimpse, here_lines, why_here
+from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import differing_text, spelling_of
-from stepper.analysis.recompiles import recompilations
+from stepper.analysis.recompile_series import histories
+from stepper.analysis.recompiles import changes_of, recompilations
+from stepper.analysis.sources import unscoped
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.answers.running import Recorded
@@ -67,6 +70,17 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
         spell = spelling_of(recording, nearest)
         assert differing_text(nearest.failures[0], spell) in here.headline
         asked += 1
+        code = found.translation.code
+        again = [each for each in recompilations(recording) if each.translation.code == code]
+        known = [
+            advice
+            for history in histories(recording, again)
+            for advice in advise(recording, history)
+        ]
+        for source, difference in changes_of(nearest)[:1]:
+            meant = (unscoped(source), difference.aspect)
+            about_it = [each.text for each in known if (each.source, each.aspect) == meant]
+            assert here.remedy in about_it or not about_it, "what the headline says comes first"
     assert asked > 20
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from stepper.client.session import open_recording
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
@@ -123,6 +124,17 @@ async def test_events_are_filtered_by_kind_and_text(sample_path: Path, size: Any
         await pilot.pause()
         assert app.session.recording is not None
         assert app.session.recording.graph_breaks()[0].moment == moment_of(app)
+
+
+async def test_the_events_begin_with_what_the_moment_is_about(sample_path: Path) -> None:
+    session = open_recording(str(sample_path))
+    assert session.recording is not None
+    found = session.recording.graph_breaks()[0]
+    session.close()
+    async with opened(sample_path, WIDE, at=found.moment) as (app, pilot):
+        await pilot.press("9", "z")
+        await pilot.pause()
+        assert f"graph-break: {found.reason.splitlines()[0]}" in text(app)
 
 
 def test_a_filter_is_kinds_and_text() -> None:

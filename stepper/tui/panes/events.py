@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from textual.cache import LRUCache
 
+from stepper.analysis.here import event_at
 from stepper.client.frame_names import event_text
 from stepper.client.text import one_line, plural
 from stepper.model.trace import Event, EventKind, MomentId
@@ -83,9 +84,22 @@ class EventsPane(ListingPane):
         cursor = None
         if snapshot.moment != self._moment:
             self._moment = snapshot.moment
-            cursor = max(0, self._position(snapshot.moment) - 1)
+            cursor = self._row_of(recording, snapshot.moment)
         empty = f"no event is {self.filter!r}" if self.filter else self.EMPTY
         self.list_rows(self._count, cursor=cursor, empty=empty)
+
+    def _row_of(self, recording: Recording, moment: MomentId) -> int:
+        """The row of what a moment is about; where nothing is worth that, the newest before it."""
+        first = self._position(moment)
+        about = event_at(recording, moment)
+        if about is not None:
+            for index in range(first, min(first + _PAGE, self._count)):
+                event = self._event(index)
+                if event.id == about.id:
+                    return index
+                if event.moment > moment:
+                    break
+        return max(0, first - 1)
 
     def _position(self, moment: MomentId) -> int:
         """How many of the rows come before a moment, by bisection over the pages."""
