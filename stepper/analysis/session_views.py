@@ -14,6 +14,7 @@ from stepper.analysis.views import COLUMNS, FILLERS, PARTS, SCHEMA, Row
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import SessionFolder
+from stepper.recording.statements import statements
 
 PROCESSES = """
 -- The processes of a session folder (`record --children`); there for a folder only.
@@ -57,15 +58,15 @@ class SessionViews:
 
     def tables(self) -> Iterator[str]:
         """The statements that make all views, empty."""
-        yield PROCESSES.rstrip().rstrip(";")
-        for statement in SCHEMA.split(";\n"):
-            if statement.strip() and "CREATE TABLE instructions" not in statement:
+        yield from statements(PROCESSES)
+        for statement in statements(SCHEMA):
+            if "CREATE TABLE instructions" not in statement:
                 head, _, body = statement.replace(" PRIMARY KEY", "").partition(" (\n")
                 yield f"{head} (\n    process INTEGER, rank INTEGER,\n{body}"
         yield "CREATE TABLE _source (source INTEGER PRIMARY KEY, process INTEGER, rank INTEGER)"
-        for statement in PARTS.split(";\n"):
+        for statement in statements(PARTS):
             head, _, body = statement.partition("(")
-            name = head.split()[-1] if head.strip() else ""
+            name = head.split()[-1]
             if name in _KEY:
                 body = body.replace(" PRIMARY KEY (code, ip)", "").replace(" PRIMARY KEY", "")
                 body = body.rpartition(")")[0].rstrip().rstrip(",")
@@ -114,7 +115,7 @@ def _trouble(path: str) -> str:
 
 def _instructions() -> str:
     """The view of a recording, joined within each of several."""
-    (view,) = (text for text in PARTS.split(";\n") if "CREATE VIEW instructions" in text)
+    (view,) = (text for text in statements(PARTS) if "CREATE VIEW instructions" in text)
     view = view.replace("SELECT ", "SELECT s.process, s.rank, ", 1)
     view = view.replace("FROM _moment m", "FROM _moment m JOIN _source s ON s.source = m.source", 1)
     return re.sub(r"(LEFT JOIN \w+ (\w+) ON )", r"\1\2.source = m.source AND ", view)

@@ -27,6 +27,7 @@ from stepper.model.lookup import verdict_text
 from stepper.model.trace import Attempt, Phase, Translation
 from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
+from stepper.recording.statements import statements
 
 Row = tuple[Any, ...]
 
@@ -334,10 +335,10 @@ CREATE VIEW instructions AS
 
 def tables() -> Iterator[str]:
     """The statements that make all views, empty."""
-    for statement in SCHEMA.split(";\n"):
-        if "CREATE TABLE instructions" not in statement and statement.strip():
+    for statement in statements(SCHEMA):
+        if "CREATE TABLE instructions" not in statement:
             yield statement
-    yield from filter(str.strip, PARTS.split(";\n"))
+    yield from statements(PARTS)
 
 
 class RecordingViews:

@@ -38,6 +38,7 @@ from stepper.recording import files
 from stepper.recording.at_once import Call, at_once
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.schema import APPLICATION_ID, HISTORY, LATER, SCHEMA, VERSION
+from stepper.recording.statements import statements
 from stepper.support.descriptors import Kept, open_on
 
 Row = TypeVar("Row")
@@ -247,7 +248,7 @@ class Database:
 
         def fill(database: Database) -> None:
             database._pragmas(f"application_id={APPLICATION_ID}", f"user_version={VERSION}")
-            for statement in SCHEMA.split(";\n"):
+            for statement in statements(SCHEMA):
                 database.execute(statement)
             for sql, params in first:
                 database.execute(sql, params)
