@@ -66,6 +66,9 @@ _LEAST_CALL = 0.03
 _LEAST = 0.01
 """Part of the whole below which a phase is not told."""
 
+_IN_BACKEND = BACKEND_PHASES | {"create_aot_dispatcher_function"}
+"""What tells of the backend: where one compiles ahead of time, torch does not time its call."""
+
 _WORDS = {
     "bytecode_tracing": "tracing",
     "backend_compile": "the backend",
@@ -160,7 +163,7 @@ def phase_text(name: str) -> str:
 
 def _sentence(times: CompileTimes) -> str:
     total = times.total
-    backend, tracing = times.spent(BACKEND_PHASES), times.spent({TRACING})
+    backend, tracing = times.spent(_IN_BACKEND), times.spent({TRACING})
     guards, compiler = times.spent({GUARDS}), times.spent(COMPILERS, without=WAITS)
     files = times.spent({FILE_LOCK})
     code = times.spent({CODE}, without={*COMPILERS, *WAITS})
@@ -247,7 +250,7 @@ def _compilation(item: Translation, root: Timed) -> str:
     parts = [
         f"tracing {time_words(spent(frozenset({TRACING})))}",
         f"{plural(item.instructions, 'instruction')}",
-        f"backend {time_words(spent(BACKEND_PHASES))}",
+        f"backend {time_words(spent(_IN_BACKEND))}",
         f"guards {time_words(spent(frozenset({GUARDS})))}",
     ]
     return f"{walk_name(item)}  {time_words(root.total)}  {', '.join(parts)}"

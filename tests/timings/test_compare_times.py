@@ -57,6 +57,20 @@ def test_graphs_that_one_cache_had_are_told_in_one_line(tmp_path: Path) -> None:
     opened.close()
 
 
+def test_a_backend_that_compiles_ahead_of_time_is_told_by_what_works_in_it(tmp_path: Path) -> None:
+    timings = [
+        Timing(1, "fullgraph_capture", 0, 900 * MS, 0, translation=1),
+        Timing(2, "bytecode_tracing", 0, 200 * MS, 0, parent=1),
+        Timing(3, "create_aot_dispatcher_function", 200 * MS, 500 * MS, 0, parent=1),
+        Timing(4, "compile_file", 300 * MS, 100 * MS, 0, parent=3),
+    ]
+    opened = Recording.open(recording(tmp_path / "a.stepper", timings))
+    first = next(iter(slow_lines(opened))).text
+    assert "0.50 s in the backend, of which 0.10 s in compilers of C++ or Triton" in first
+    assert "0.20 s else" in first
+    opened.close()
+
+
 def test_a_hit_and_what_it_saved_are_told(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
