@@ -222,7 +222,7 @@ IN_ANALYSIS = {
         "of_instance": "torch's sources",
     },
     "wanted.py": {"": "torch's sources", "resolved": "torch's sources"},
-    "views.py": {"": "the definitions of the views", "tables": "the definitions of the views"},
+    "views.py": {"": "the definitions of the views"},
 }
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""
 
