@@ -31,7 +31,7 @@ IN_ANALYSIS = {
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "break_remedies.py": {
         "": "torch's: the source of what is called",
-        "_reordered": "torch's: the source of what is called",
+        "reordering": "torch's: the source of what is called",
         "_decorated": "the name of a module",
         "_disables": "the program's text, by its syntax",
         "changes_for": "torch's: the source of what is called",

@@ -62,7 +62,7 @@ def _ways_of(files: Files, change: Change) -> Iterator[Way]:
         return
     edit = None
     if isinstance(change, Admit) and change.way == "reorder":
-        edit = _reordered(files, change)
+        edit = reordering(files, change.called)
     elif isinstance(change, Decorate):
         edit = _decorated(files, change)
     unsafe = "allow_in_graph" in (getattr(change, "way", ""), getattr(change, "decorator", ""))
@@ -72,10 +72,10 @@ def _ways_of(files: Files, change: Change) -> Iterator[Way]:
         yield Way(str(change), changes=(change,), unsafe=unsafe)
 
 
-def _reordered(files: Files, change: Admit) -> Edit | None:
+def reordering(files: Files, called: str) -> Edit | None:
     """A function that only prints, named behind the imports."""
     file = files.main
-    name = change.called.removeprefix("builtins.")
+    name = called.removeprefix("builtins.")
     first = name.partition(".")[0]
     if file is None or not all(part.isidentifier() for part in name.split(".")):
         return None

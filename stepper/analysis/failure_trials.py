@@ -15,6 +15,8 @@ import ast
 from collections.abc import Iterator
 
 from stepper.analysis.break_changes import CHANGES, SETTINGS
+from stepper.analysis.break_remedies import reordering
+from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import Failed, fixed_sizes
 from stepper.analysis.line import Line
 from stepper.analysis.places import Files
@@ -53,7 +55,9 @@ def _left(was: RunFacts, now: RunFacts) -> Left:
     if now.breaks != was.breaks:
         words += f", {counted(was.breaks, now.breaks, 'graph break')}"
     helps = now.failed < was.failed
-    return Left((now.failed, now.breaks), words, helps, helps)
+    # Without fullgraph=True the break is there still that was the failure.
+    gone = now.breaks < was.breaks or not now.breaks
+    return Left((now.failed, now.breaks), words, helps, helps and gone)
 
 
 def ways_for(recording: Recording, files: Files, failed: Failed) -> Iterator[Way]:
@@ -70,6 +74,11 @@ def ways_for(recording: Recording, files: Files, failed: Failed) -> Iterator[Way
     settings += [name for name in SETTINGS if f"config.{name}" in failure.message]
     for name in dict.fromkeys(filter(None, settings)):
         yield from setting_ways(files, Setting(name, True))
+    remedy = change_of(recording, failed)
+    edit = reordering(files, remedy.reordered) if remedy is not None and remedy.reordered else None
+    if remedy is not None and edit is not None:
+        added = f"torch._dynamo.config.reorderable_logging_functions.add({remedy.reordered})"
+        yield Way(f"{added}, so that it is printed after the graph", (edit,))
     if failure.exception.endswith(_ON_DATA):
         yield from _checked(files, failed)
     yield from _broken(files)

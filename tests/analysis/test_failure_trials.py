@@ -13,12 +13,12 @@ from tests.analysis.conftest import Recorded
 OUTCOME = re.compile("proven|no help|not advised|failed: |not tried")
 
 
-def tried(recorded: Recorded, program: str) -> list[str]:
+def tried(recorded: Recorded, program: str, told: re.Pattern[str] = OUTCOME) -> list[str]:
     """What came of each trial, without times."""
     recording = recorded(program)
     trials = FailureTrials(recording, plan_of(recording), 60.0)
     texts = [line.text.strip() for line in failed_lines(recording, trying=trials.lines)]
-    return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts if OUTCOME.match(text)]
+    return [re.sub(r" \([\d.]+ s\)$", "", text) for text in texts if told.match(text)]
 
 
 FIXED = """
@@ -64,6 +64,37 @@ def test_a_condition_on_data(recorded: Recorded, program: Callable[[str], str]) 
     assert broken.startswith("proven, too: fullgraph=False: 1 failure → 0")
     assert refuted.startswith("not advised: torch._check(n <= 3) before it, ")
     assert "RuntimeError: Runtime assertion failed" in refuted
+
+
+IN_ONE_GRAPH = """
+import torch
+
+@torch.compile(backend="eager", fullgraph=True)
+def whole(x):
+    x = x * 2
+    %s
+    return x + 1
+
+whole(torch.ones(2))
+"""
+
+
+def test_one_graph_is_given_up_last(recorded: Recorded, program: Callable[[str], str]) -> None:
+    printed, broken = tried(recorded, program(IN_ONE_GRAPH % "print('half')"))
+    assert printed.startswith(
+        "proven: torch._dynamo.config.reorderable_logging_functions.add(print), "
+    )
+    assert "1 graph break → 0" in printed
+    assert broken.startswith("proven, too: fullgraph=False: 1 failure → 0")
+
+
+def test_what_would_leave_one_graph_is_told_beside(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    text = program(IN_ONE_GRAPH % "open('/dev/null').close()")
+    broken, change = tried(recorded, text, re.compile("proven|change"))
+    assert broken.startswith("proven: fullgraph=False: 1 failure → 0")
+    assert change == "change, not proven: read or write files outside of the compiled function"
 
 
 BY_THE_BACKEND = """
