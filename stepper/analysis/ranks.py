@@ -1,11 +1,11 @@
 """Many recordings of one program: which of them did the same.
 
 The ranks of a job run one program, and mostly compile the same. To compare each with each would
-read every recording as often as there are recordings. So each is read once: all that a comparison
-of two looks at (`stepper.analysis.compare_recordings`), frame after frame in their order, goes into
-a digest, and those of one digest are a class. Only digests are kept, whatever the number of
-recordings. Then one of each class is compared with one of the largest class, which says where they
-part and why.
+read every recording as often as there are recordings. So each is read once, and where there are
+many, by several processes: all that a comparison of two looks at
+(`stepper.analysis.compare_recordings`), frame after frame in their order, goes into a digest, and
+those of one digest are a class. Only digests are kept, whatever the number of recordings. Then one
+of each class is compared with one of the largest class, which says where they part and why.
 
 What is left out is what is left out there: numbers and addresses that differ between any two runs,
 and the numbers of lines.
@@ -15,9 +15,15 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import multiprocessing
+import os
+import signal
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
+from typing import NamedTuple
 
 import msgspec
 
@@ -36,6 +42,10 @@ from stepper.recording.reader import Recording
 from stepper.recording.session_folder import Process
 
 _SIZE = 16
+_WORTH_WORKERS = 32
+"""So many recordings are read by several processes."""
+_MOST_WORKERS = 4
+"""Each has a recording in memory."""
 
 
 class Class(msgspec.Struct, frozen=True):
@@ -87,11 +97,14 @@ def unrecorded(processes: Sequence[Process]) -> list[Process]:
 
 
 def classes(processes: Iterable[Process], without: Iterable[Process] = ()) -> Ranks:
-    """Group processes by what they did. Each recording is read once, and one at a time.
+    """Group processes by what they did. Each recording is read once.
 
     Args:
         processes: those to compare.
         without: ranks that have no recording.
+
+    Raises:
+        RecordingError: a process that reads some of them was killed.
     """
     found: dict[bytes, list[Process]] = {}
     sizes: dict[bytes, tuple[int, int]] = {}
@@ -99,21 +112,17 @@ def classes(processes: Iterable[Process], without: Iterable[Process] = ()) -> Ra
     unfinished: list[Process] = []
     read: list[Process] = []
     begun: dict[int, dict[str, GroupHistory]] = {}
-    for process in processes:
-        try:
-            with contextlib.closing(Recording.open(process.recording)) as recording:
-                codes = _Codes(recording)
-                frames = [_digest(recording, each, codes) for each in compilations(recording)]
-                whole = hashlib.blake2b(b"".join(frames), digest_size=_SIZE).digest()
-                sizes.setdefault(whole, (len(frames), recording.newest))
-                begun[len(read)] = histories(recording)
-                if recording.ended is None:
-                    unfinished.append(process)
-        except RecordingError as error:
-            unreadable.append((process, str(error)))
-        else:
-            found.setdefault(whole, []).append(process)
-            read.append(process)
+    every = list(processes)
+    for process, did in zip(every, _all_read([each.recording for each in every]), strict=True):
+        if isinstance(did, str):
+            unreadable.append((process, did))
+            continue
+        sizes.setdefault(did.digest, (did.frames, did.moments))
+        begun[len(read)] = did.begun
+        if not did.ended:
+            unfinished.append(process)
+        found.setdefault(did.digest, []).append(process)
+        read.append(process)
     made = [Class(tuple(members), *sizes[whole]) for whole, members in found.items()]
     # Stable: then by the order they came in. What compiled nothing, as the process that starts the
     # others, is nothing that they are held against.
@@ -121,6 +130,49 @@ def classes(processes: Iterable[Process], without: Iterable[Process] = ()) -> Ra
     return Ranks(
         tuple(made), tuple(unreadable), tuple(unfinished), tuple(without), compare(read, begun)
     )
+
+
+class _Did(NamedTuple):
+    """What is kept of a recording."""
+
+    digest: bytes
+    frames: int
+    moments: int
+    ended: bool
+    begun: dict[str, GroupHistory]
+
+
+def _all_read(paths: Sequence[str]) -> Iterator[_Did | str]:
+    """What each recording says, or why it cannot be read; in their order."""
+    workers = min(_MOST_WORKERS, os.cpu_count() or 1)
+    if len(paths) < _WORTH_WORKERS or workers < 2:
+        yield from map(_read, paths)
+        return
+    # Started anew: a copy of a process that has threads may hang. Ctrl-C is for this one.
+    pool = ProcessPoolExecutor(
+        workers,
+        multiprocessing.get_context("spawn"),
+        signal.signal,
+        (signal.SIGINT, signal.SIG_IGN),
+    )
+    try:
+        yield from pool.map(_read, paths)
+    except BrokenProcessPool as error:
+        raise RecordingError(f"a process that reads recordings was killed: {error}") from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _read(path: str) -> _Did | str:
+    try:
+        with contextlib.closing(Recording.open(path)) as recording:
+            codes = _Codes(recording)
+            frames = [_digest(recording, each, codes) for each in compilations(recording)]
+            whole = hashlib.blake2b(b"".join(frames), digest_size=_SIZE).digest()
+            ended = recording.ended is not None
+            return _Did(whole, len(frames), recording.newest, ended, histories(recording))
+    except RecordingError as error:
+        return str(error)
 
 
 def first_divergence(a: Recording, b: Recording) -> FrameDiff | Translation | None:

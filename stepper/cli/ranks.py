@@ -42,10 +42,10 @@ def ranks(options: argparse.Namespace) -> int:
     try:
         folder = read(options.folder)
         processes = compared(folder.processes)
+        if not processes:
+            raise UsageError(f"{options.folder} has no recording: nothing was compiled")
+        found = classes(processes, unrecorded(folder.processes))
     except RecordingError as error:
         raise UsageError(str(error)) from None
-    if not processes:
-        raise UsageError(f"{options.folder} has no recording: nothing was compiled")
-    found = classes(processes, unrecorded(folder.processes))
     say(rank_lines(found, everything=options.everything))
     return int(not found.alike)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from stepper.analysis import rank_lines
+from stepper.analysis import rank_lines, ranks
 from tests.conftest import ROOT, clean_environment
 from tests.ready import python
 from tests.real.ranks import PLANTED, PROGRAM, missing, told
@@ -66,6 +66,21 @@ def test_recordings_of_other_machines_can_be_put_together(sessions: Path, tmp_pa
     text = told(tmp_path)
     assert text.startswith("2 recordings in 2 classes")
     assert "class 2, rank 1: against rank 0 of class 1" in text
+
+
+def test_many_recordings_are_read_by_several_processes(
+    sessions: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(ranks._WORTH_WORKERS):
+        shutil.copy(
+            sessions / "branch" / f"rank{number % 4}.stepper", tmp_path / f"{number}.stepper"
+        )
+    os.truncate(tmp_path / "5.stepper", 5000)
+    monkeypatch.setattr(os, "cpu_count", lambda: 1)
+    expected = told(tmp_path)
+    assert expected.startswith("31 recordings in 2 classes")
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    assert told(tmp_path) == expected
 
 
 def test_there_may_be_many_classes(

@@ -12,6 +12,7 @@ import dis
 import email.message
 import functools
 import inspect
+import itertools
 import json.decoder
 import json.encoder
 import logging
@@ -269,6 +270,24 @@ def test_removal_restores_the_code_itself() -> None:
     # What is wrapped is watched where it is written.
     changed = [function for function, code in before.items() if function.__code__ is not code]
     assert not changed
+
+
+@pytest.mark.parametrize("order", itertools.permutations(range(3)))
+def test_probes_of_one_function_are_removed_in_any_order(order: tuple[int, ...]) -> None:
+    def add(a: int) -> int:
+        return a + 1
+
+    seen: list[int] = []
+    code = add.__code__
+    probes = [Probe(add, (), functools.partial(seen.append, each)) for each in range(3)]
+    left = {0, 1, 2}
+    for each in order:
+        probes[each].remove()
+        left.remove(each)
+        assert add(1) == 2
+        assert seen == sorted(left, reverse=True)
+        seen.clear()
+    assert add.__code__ is code
 
 
 def test_removal_leaves_what_somebody_else_has_put_there() -> None:

@@ -29,6 +29,6 @@ class Probes:
 
     def remove(self) -> None:
         """Restore the functions."""
-        for probe in self._placed:
+        for probe in reversed(self._placed):
             probe.remove()
         self._placed.clear()

@@ -35,6 +35,7 @@ that we do not want.
 from __future__ import annotations
 
 import dis
+import functools
 import inspect
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
@@ -52,6 +53,8 @@ class ProbeError(RuntimeError):
 
 
 _NO_COLUMNS = 13  # location entry: a line but no columns
+_last: dict[FunctionType, Probe] = {}
+"""The probe of each function that was put in front of it last."""
 
 
 class Probe:
@@ -78,8 +81,17 @@ class Probe:
             raise ProbeError(f"{function!r} is not a Python function")
         self._function = target
         self._hook = hook
-        self._original = target.__code__
-        self._probed = insert_call(self._original, hook, arguments, answer)
+        self._put: Callable[[CodeType], CodeType] = functools.partial(
+            insert_call, hook=hook, arguments=arguments, answer=answer
+        )
+        self._found = target.__code__
+        self._probed = self._put(self._found)
+        below = _last.get(target)
+        self._below = below if below is not None and below._probed is self._found else None
+        self._above: Probe | None = None
+        if self._below is not None:
+            self._below._above = self
+        _last[target] = self
         target.__code__ = self._probed
 
     def watches(self, function: Callable[..., Any]) -> bool:
@@ -88,11 +100,31 @@ class Probe:
 
     def remove(self) -> None:
         """Restore the function's code, unless somebody else has replaced it meanwhile. A call of
-        the hook that is under way ends as it would have."""
-        if self._function.__code__ is self._probed:
-            self._function.__code__ = self._original
+        the hook that is under way ends as it would have. Probes of one function can be removed in
+        any order."""
+        above, below = self._above, self._below
+        if above is not None:
+            above._below = below
+            above._stand_on(self._found)
+        elif self._function.__code__ is self._probed:
+            self._function.__code__ = self._found
+        if below is not None:
+            below._above = above
+        if _last.get(self._function) is self:
+            _last.pop(self._function)
+            if below is not None:
+                _last[self._function] = below
+        self._above = self._below = None
         if isinstance(self._hook, _C.Hook):
             self._hook.release()
+
+    def _stand_on(self, code: CodeType) -> None:
+        """Go in front of another code: who was in between is gone."""
+        before, self._found, self._probed = self._probed, code, self._put(code)
+        if self._above is not None:
+            self._above._stand_on(self._probed)
+        elif self._function.__code__ is before:
+            self._function.__code__ = self._probed
 
 
 def insert_call(
