@@ -197,6 +197,11 @@ class CompileTimes:
                 found += [(timed, attempt) for timed, attempt in pairs if attempt.restart_reason]
         return sorted(found, key=lambda pair: -pair[0].total)
 
+    def traced_in_vain(self) -> int:
+        """Nanoseconds that the attempts which a restart ended spent with tracing."""
+        ended = (timed for timed, _ in self.thrown_away())
+        return sum(each.total for timed in ended for each in timed.outermost({TRACING}))
+
     def by_function(self) -> list[list[tuple[Translation, Timed]]]:
         """What compiling each function took, the longest first; each compilation in order."""
         groups: dict[tuple[str, int, str], list[tuple[Translation, Timed]]] = defaultdict(list)

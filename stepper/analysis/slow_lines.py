@@ -168,7 +168,7 @@ def _sentence(times: CompileTimes) -> str:
     files = times.spent({FILE_LOCK})
     code = times.spent({CODE}, without={*COMPILERS, *WAITS})
     bytecode = times.spent(BYTECODE)
-    thrown = sum(timed.total for timed, _ in times.thrown_away())
+    thrown = times.traced_in_vain()
     in_backend = [
         f"{time_words(code)} generating code" if code else "",
         f"{time_words(compiler)} in compilers of C++ or Triton" if compiler else "",

@@ -234,6 +234,7 @@ def test_lines_add_up_to_what_tracing_took(ran: Ran) -> None:
 def test_an_attempt_thrown_away_has_its_time_and_its_reason(ran: Ran) -> None:
     ((timed, attempt),) = ran.times.thrown_away()
     assert timed.total >= SLEEP
+    assert SLEEP <= ran.times.traced_in_vain() <= min(timed.total, ran.times.spent({TRACING}))
     assert attempt.number == 1
     assert "print" in attempt.restart_reason
 
