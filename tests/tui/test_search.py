@@ -82,7 +82,7 @@ async def test_what_is_nowhere_is_said(sample_path: Path) -> None:
         ("next graphbreak", lambda app: app.snapshot.recording.graph_break_at(app.cursor.position)),
         ("break on guard", lambda app: app.session.breakpoints),
         ("break on node", lambda app: app.session.breakpoints),
-        ("break in Net.forward, resumed", lambda app: app.session.breakpoints),
+        ("break in forward, resumed", lambda app: app.session.breakpoints),
         ("layout cache", lambda app: app.desk.preset.name == "cache"),
         ("origin of x", lambda app: app.cursor.position != 4),
     ],
