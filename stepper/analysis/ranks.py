@@ -158,7 +158,10 @@ def _all_read(paths: Sequence[str]) -> Iterator[_Did | str]:
     try:
         yield from pool.map(_read, paths)
     except BrokenProcessPool as error:
-        raise RecordingError(f"a process that reads recordings was killed: {error}") from None
+        raise RecordingError(
+            "a process that reads recordings was killed, as it is when memory runs out: have fewer "
+            f"of them in the folder, or more memory ({error})"
+        ) from None
     finally:
         pool.shutdown(cancel_futures=True)
 
