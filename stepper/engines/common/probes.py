@@ -53,8 +53,8 @@ class ProbeError(RuntimeError):
 
 
 _NO_COLUMNS = 13  # location entry: a line but no columns
-_last: dict[FunctionType, Probe] = {}
-"""The probe of each function that was put in front of it last."""
+_placed: dict[FunctionType, list[Probe]] = {}
+"""The probes of each function that has some, the last in front."""
 
 
 class Probe:
@@ -86,12 +86,10 @@ class Probe:
         )
         self._found = target.__code__
         self._probed = self._put(self._found)
-        below = _last.get(target)
-        self._below = below if below is not None and below._probed is self._found else None
-        self._above: Probe | None = None
-        if self._below is not None:
-            self._below._above = self
-        _last[target] = self
+        before = _placed.get(target, [])
+        # Over what somebody else has put there, it stands alone.
+        known = bool(before) and before[-1]._probed is self._found
+        _placed[target] = [*before, self] if known else [self]
         target.__code__ = self._probed
 
     def watches(self, function: Callable[..., Any]) -> bool:
@@ -102,29 +100,22 @@ class Probe:
         """Restore the function's code, unless somebody else has replaced it meanwhile. A call of
         the hook that is under way ends as it would have. Probes of one function can be removed in
         any order."""
-        above, below = self._above, self._below
-        if above is not None:
-            above._below = below
-            above._stand_on(self._found)
-        elif self._function.__code__ is self._probed:
+        placed = _placed.get(self._function, [])
+        if self in placed:
+            ours = self._function.__code__ is placed[-1]._probed
+            at, code = placed.index(self), self._found
+            for above in placed[at + 1 :]:
+                above._found, above._probed = code, above._put(code)
+                code = above._probed
+            if ours:
+                self._function.__code__ = code
+            placed.remove(self)
+            if not placed:
+                del _placed[self._function]
+        elif self._function.__code__ is self._probed:  # somebody else was in front, and is gone
             self._function.__code__ = self._found
-        if below is not None:
-            below._above = above
-        if _last.get(self._function) is self:
-            _last.pop(self._function)
-            if below is not None:
-                _last[self._function] = below
-        self._above = self._below = None
         if isinstance(self._hook, _C.Hook):
             self._hook.release()
-
-    def _stand_on(self, code: CodeType) -> None:
-        """Go in front of another code: who was in between is gone."""
-        before, self._found, self._probed = self._probed, code, self._put(code)
-        if self._above is not None:
-            self._above._stand_on(self._probed)
-        elif self._function.__code__ is before:
-            self._function.__code__ = self._probed
 
 
 def insert_call(
