@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stepper.analysis.compile_times import CompileTimes
-from stepper.analysis.replays import together
+from stepper.analysis.replays import Verdict, together
 from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.slow_remedies import compile_ways
 from stepper.analysis.slow_trials import SlowTrials
@@ -132,21 +133,27 @@ def test_only_the_guards_that_a_call_asks_are_told(tmp_path: Path) -> None:
     assert not any("NUMBERS[" in source for sources in asked for source in sources)
 
 
+def judged(folder: Path, program: str, *changes: str) -> Verdict:
+    """What becomes of a program with the changes in whose words these stand, all together; each is
+    one that is proposed."""
+    (folder / "program.py").write_text(program)
+    subprocess.run(
+        ready.stepper("record", "-o", "r.stepper", "program.py"),
+        cwd=folder, env=clean_environment(), capture_output=True, check=True,
+    )  # fmt: skip
+    with contextlib.closing(Recording.open(str(folder / "r.stepper"))) as recording:
+        trials = SlowTrials(recording, plan_of(recording, timed=True), 300.0)
+        ways = compile_ways(CompileTimes(recording), trials.files)
+        chosen = [next(way for way in ways if name in way.words) for name in changes]
+        return trials.judged(together(chosen))
+
+
 def test_the_case_of_the_guide_is_found_and_mended_at_small_scale(tmp_path: Path) -> None:
     """All that the guide does to its case is proposed, and together it is proven."""
     whole = (ROOT / "demos" / "slow_training.py").read_text()
-    (tmp_path / "program.py").write_text(whole.replace('("24", "400")', '("3", "60")'))
-    subprocess.run(
-        ready.stepper("record", "-o", "r.stepper", "program.py"),
-        cwd=tmp_path, env=clean_environment(), capture_output=True, check=True,
-    )  # fmt: skip
-    recording = Recording.open(str(tmp_path / "r.stepper"))
-    trials = SlowTrials(recording, plan_of(recording, timed=True), 300.0)
-    ways = compile_ways(CompileTimes(recording), trials.files)
+    few = whole.replace('("24", "400")', '("3", "60")')
     mended = ("decay(STEPS) once", "reorderable_logging_functions", "mark_dynamic(x, 0)")
-    chosen = [next(way for way in ways if name in way.words) for name in mended]
-    verdict = trials.judged(together(chosen))
-    recording.close()
+    verdict = judged(tmp_path, few, *mended)
     assert not verdict.trouble
     was, now = verdict.usual.found, verdict.trial.found
     assert was.compilations == 4
@@ -160,18 +167,7 @@ def test_blocks_of_a_deep_model_are_compiled_once_for_all_sizes(tmp_path: Path) 
     called in an f-string, so until Python 3.12 its call has no place in the text."""
     whole = (ROOT / "demos" / "slow_blocks.py").read_text()
     few = whole.replace("else 24", "else 4").replace("(model)", '(model, backend="eager")')
-    (tmp_path / "program.py").write_text(few)
-    subprocess.run(
-        ready.stepper("record", "-o", "r.stepper", "program.py"),
-        cwd=tmp_path, env=clean_environment(), capture_output=True, check=True,
-    )  # fmt: skip
-    recording = Recording.open(str(tmp_path / "r.stepper"))
-    trials = SlowTrials(recording, plan_of(recording, timed=True), 300.0)
-    ways = compile_ways(CompileTimes(recording), trials.files)
-    names = "nested_compile_region of Block.forward", "mark_dynamic(x, 1)"
-    chosen = [next(way for way in ways if name in way.words) for name in names]
-    verdict = trials.judged(together(chosen))
-    recording.close()
+    verdict = judged(tmp_path, few, "nested_compile_region of Block.forward", "mark_dynamic(x, 1)")
     assert not verdict.trouble
     assert verdict.usual.found.printed == verdict.trial.found.printed
     assert (verdict.usual.found.compilations, verdict.trial.found.compilations) == (2, 1)
