@@ -11,11 +11,14 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import filelock  # noqa: F401  # what is listened to once it is imported, as Inductor is
 import pytest
 import torch
+import torch._inductor.compile_fx
 
 from stepper import _C, native
 from stepper.debuggee import start
+from stepper.engines.dynamo.waits import Waits
 from stepper.model.launch import DebuggeeConfig
 from stepper.recording.reader import Recording
 from tests.conftest import ROOT, clean_environment
@@ -167,6 +170,25 @@ def test_a_session_whose_end_is_interrupted_ends(
         assert [each.name for each in tmp_path.iterdir()] == [path.name], tracer.place
         path.unlink()
     assert interrupts > 40
+
+
+def test_what_is_left_last_is_left_though_an_interrupt_came(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    functions_of_torch: dict[types.FunctionType, types.CodeType],
+) -> None:
+    begun = session("dynamo", tmp_path / "r.stepper")
+    leave, interrupts = Waits.leave, [KeyboardInterrupt]
+
+    def interrupted(self: Waits) -> None:
+        if interrupts:
+            raise interrupts.pop()
+        leave(self)
+
+    monkeypatch.setattr(Waits, "leave", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        begun.close()
+    assert not {f for f, code in functions_of_torch.items() if f.__code__ is not code}
 
 
 def test_what_a_signals_handler_raises_in_a_capture_reaches_the_program() -> None:

@@ -182,7 +182,7 @@ class DynamoEngine(WatchesCollectives):
     def uninstall(self) -> None:
         """See `Engine.uninstall`."""
         super().uninstall()
-        if not self._probes:
+        if not (self._probes or self._phases):  # an interrupt can come between the two
             return
         with contextlib.suppress(Exception):  # that may be what broke down
             self._translations.before_commit()

@@ -58,11 +58,16 @@ class Phases:
         answer = CacheAnswer(AUTOGRAD_CACHE, "miss", reason=shortened(message, _LONGEST))
         self._recorder.cache_answered(AUTOGRAD_CACHE, answer, self._translation())
 
+    def __bool__(self) -> bool:
+        """Whether something is heard that is to be left."""
+        return self._hears_autograd or bool(self.waits)
+
     def leave(self) -> None:
         """Hear nothing any more."""
         self.waits.leave()
         if self._hears_autograd:
             versions.leave_autograd()
+            self._hears_autograd = False
 
     def on_phase_began(self, event_name: str) -> None:
         """See `versions`."""

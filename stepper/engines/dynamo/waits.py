@@ -39,6 +39,10 @@ class Waits:
         self._probes = Probes()
         self._placed: set[str] = set()
 
+    def __bool__(self) -> bool:
+        """Whether something is heard that is to be left."""
+        return bool(self._probes)
+
     def begin(self, recorder: Recorder, safely: Callable[[Callable[..., None]], Hook]) -> None:
         """Report to a recorder from now on; `safely` makes a hook that the compiler can call."""
         self._recorder, self._safely = recorder, safely
