@@ -1037,6 +1037,8 @@ class Steps(Generic[_M]):
     """The attempt whose guards are marked, or None."""
     guards_lost: bool
     """The marks do not tell what there is: the whole set of guards is to be looked at."""
+    times_guards: bool
+    """Guards are being made, and each is marked."""
 
     def __init__(
         self,
@@ -1165,6 +1167,12 @@ class Steps(Generic[_M]):
 
     def guards_seen(self, contents: dict[Any, None], /) -> None:
         """All guards in this dictionary have been reported; nothing is lost any more."""
+
+    def guard_made(self, guard: object, /) -> None:
+        """A guard is about to be made, of a cache entry or of a copy of one."""
+
+    def take_made(self) -> list[tuple[Any, int, int]]:
+        """The guards whose making began since the last call, in order: guard, `clock`, `away`."""
 
 # --- checks of cache entries (csrc/evalframe/guard_program.c) ---
 

@@ -408,6 +408,7 @@ steps_clear_references(Steps *self)
     frames_clear(&self->frames_made);
     frame_rows_clear(&self->frame_rows);
     guard_marks_clear(&self->guards);
+    made_marks_clear(&self->made);
     Py_CLEAR(self->graph);
     trackers_free(&self->trackers);
     Py_CLEAR(self->judge);
@@ -491,6 +492,7 @@ static PyMemberDef members[] = {
     {"writes_frames", T_BOOL, offsetof(Steps, frame_rows.on), 0, NULL},
     {"guards_of", T_OBJECT, offsetof(Steps, guards.attempt), READONLY, NULL},
     {"guards_lost", T_BOOL, offsetof(Steps, guards.lost), 0, NULL},
+    {"times_guards", T_BOOL, offsetof(Steps, made.on), 0, NULL},
     {NULL},
 };
 
@@ -525,6 +527,8 @@ static PyMethodDef methods[] = {
     {"watch_guards", (PyCFunction)(void (*)(void))guard_marks_watch, METH_FASTCALL, NULL},
     {"guards_seen", (PyCFunction)guard_marks_seen, METH_O, NULL},
     {"take_guards", (PyCFunction)guard_marks_take, METH_NOARGS, NULL},
+    {"guard_made", (PyCFunction)made_marks_add, METH_O, NULL},
+    {"take_made", (PyCFunction)made_marks_take, METH_NOARGS, NULL},
     {NULL},
 };
 

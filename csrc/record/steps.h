@@ -6,6 +6,7 @@
 #include "record/frame_rows.h"
 #include "record/frames.h"
 #include "record/guard_marks.h"
+#include "record/made_marks.h"
 #include "record/mirror.h"
 #include "record/node_marks.h"
 #include "record/trackers.h"
@@ -56,6 +57,7 @@ typedef struct Steps {
     Frames frames_made;
     FrameRows frame_rows;
     GuardMarks guards;
+    MadeMarks made;
     PyObject *graph; /* the NodeMarks of the translation at work, None or NULL */
 } Steps;
 

@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         LiveTranslation,
         Mark,
     )
-    from stepper.debuggee.phase_times import Begun, PhaseMark
+    from stepper.debuggee.phase_times import GuardBegun, Instant, PhaseMark
     from stepper.debuggee.told_again import ToldLookup
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
     from stepper.model.collective import CollectiveReading
@@ -256,11 +256,14 @@ class Recorder(Protocol):
         """Something begins that is a phase if its end is heard; None: no phase is under way in this
         thread, and it is none `alone`."""
 
-    def phases_took(
-        self, begun: Sequence[Begun], translation: int | None, *, least: int = 0
+    def phase_took(
+        self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0
     ) -> None:
-        """What began at the marks, in this thread, is over: each when the next began, the last now;
-        told is what took so many nanoseconds at least."""
+        """What began at the mark, in this thread, is over; told is what took so many nanoseconds at
+        least."""
+
+    def guards_made(self, begun: Sequence[GuardBegun], over: Instant, translation: int) -> None:
+        """Guards were made one after the other in this thread, the last until `over`."""
 
     def phase_dropped(self, name: str) -> None:
         """It is not known when the phase has ended that began last."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
-from collections.abc import Callable, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -12,6 +14,7 @@ from stepper._C import Steps
 from stepper.debuggee.garbage import Garbage
 from stepper.model.timing import GARBAGE, RUNS, CacheAnswer, Timing
 from stepper.model.trace import MomentId
+from stepper.recording.schema import MOST_TOGETHER, GuardsMade
 
 
 class PhaseMark(NamedTuple):
@@ -23,8 +26,19 @@ class PhaseMark(NamedTuple):
     moment: MomentId
 
 
-Begun = tuple[str, PhaseMark, int | None]
-"""The name of a phase, its beginning, and the number of the guard that is made in it."""
+class Instant(NamedTuple):
+    """On the compiler's clock, with what that had left out by then."""
+
+    clock: int
+    away: int
+
+
+class GuardBegun(NamedTuple):
+    """The beginning of a guard's making."""
+
+    kind: str
+    number: int
+    began: Instant
 
 
 class _Open(NamedTuple):
@@ -41,17 +55,20 @@ class PhaseTimes:
     def __init__(
         self,
         write: Callable[[Timing], None],
-        next_id: Callable[[], int],
+        write_guards: Callable[[int, GuardsMade], None],
+        ids: Iterator[int],
         steps: Steps[Any],
     ) -> None:
         """
         Args:
             write: takes a phase that has ended.
-            next_id: gives each its number.
+            write_guards: takes what a run of guards took to be made, and the first's number.
+            ids: gives each its number.
             steps: has the clock on which moments have their instants.
         """
         self._write = write
-        self._next_id = next_id
+        self._write_guards = write_guards
+        self._ids = ids
         self._steps = steps
         self._open: dict[int, list[_Open]] = {}
         self._garbage = Garbage(lambda: steps.clock(), self._collected)
@@ -64,7 +81,7 @@ class PhaseTimes:
         steps = self._steps
         if name not in RUNS:
             self._garbage.listen()
-        stack.append(_Open(self._next_id(), name, steps.clock(), steps.away, moment))
+        stack.append(_Open(next(self._ids), name, steps.clock(), steps.away, moment))
 
     def mark(self, moment: MomentId, alone: bool) -> PhaseMark | None:
         """Something begins whose end is perhaps not heard; None: this thread is in the midst of no
@@ -72,29 +89,58 @@ class PhaseTimes:
         stack = self._open.get(threading.get_ident(), [])
         if not alone and (not stack or stack[-1].name in RUNS):
             return None
-        return PhaseMark(self._next_id(), self._steps.clock(), self._steps.away, moment)
+        return PhaseMark(next(self._ids), self._steps.clock(), self._steps.away, moment)
 
-    def took(self, begun: Sequence[Begun], translation: int | None, least: int) -> None:
-        """Each has lasted until the next began, the last until now; told is what took so many
-        nanoseconds at least."""
+    def took(self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0) -> None:
+        """What began there has lasted until now; told is what took so many nanoseconds at least."""
         steps = self._steps
+        spent, left_out = steps.clock() - mark.began, steps.away - mark.away
+        if spent < least:
+            return
         stack = self._open.get(threading.get_ident())
         parent, thread = stack[-1].id if stack else None, _thread()
         for at, each in enumerate(self._waiting):
-            if each.id > begun[0][1].id and (each.parent, each.thread) == (parent, thread):
-                around = max(mark.id for _, mark, _ in begun if mark.id < each.id)
-                self._waiting[at] = msgspec.structs.replace(each, parent=around)
-        ends = [(mark.began, mark.away) for _, mark, _ in begun[1:]]
-        ends.append((steps.clock(), steps.away))
-        for (name, mark, guard), (now, away) in zip(begun, ends, strict=True):
-            spent = now - mark.began
-            if spent >= least:
-                self._write(
-                    Timing(
-                        mark.id, name, mark.began, spent, mark.moment, parent, translation, thread,
-                        left_out=away - mark.away, guard=guard,
-                    )
-                )  # fmt: skip
+            if each.id > mark.id and (each.parent, each.thread) == (parent, thread):
+                self._waiting[at] = msgspec.structs.replace(each, parent=mark.id)
+        self._write(
+            Timing(
+                mark.id, name, mark.began, spent, mark.moment, parent, translation, thread, left_out
+            )
+        )
+
+    def guards_made(self, begun: Sequence[GuardBegun], over: Instant, translation: int) -> None:
+        """Each has lasted until the next began, the last until `over`."""
+        stack = self._open.get(threading.get_ident())
+        if not (begun and stack):
+            return
+        # Made without an object that could wake the garbage collector, which takes a number.
+        ids = list(itertools.islice(self._ids, len(begun)))
+        clock = [each.began.clock for each in begun]
+        for at, each in enumerate(self._waiting):
+            before = bisect_right(clock, each.began)
+            mine = (each.parent, each.thread) == (stack[-1].id, _thread())
+            if mine and before and each.began < over.clock:
+                # Whatever is in the midst of a phase has a greater number.
+                self._waiting[at] = msgspec.structs.replace(
+                    each, id=next(self._ids), parent=ids[before - 1]
+                )
+        instants = [*(each.began for each in begun), over]
+        for at in range(0, len(begun), MOST_TOGETHER):
+            part = begun[at : at + MOST_TOGETHER]
+            spent = list(itertools.pairwise(instants[at : at + MOST_TOGETHER + 1]))
+            kinds = {kind: n for n, kind in enumerate(dict.fromkeys(each.kind for each in part))}
+            run = GuardsMade(
+                self._steps.moment,
+                translation,
+                stack[-1].id,
+                _thread(),
+                list(kinds),
+                [kinds[each.kind] for each in part],
+                [each.number for each in part],
+                [clock[at], *(end.clock - begin.clock for begin, end in spent)],
+                [end.away - begin.away for begin, end in spent],
+            )
+            self._write_guards(ids[at], run)
 
     def dropped(self, name: str) -> None:
         """It is not known how long the innermost phase of that name took in this thread."""
@@ -115,7 +161,7 @@ class PhaseTimes:
         """The collector has run in this thread; called in the midst of anything."""
         stack = self._open.get(threading.get_ident())
         if stack and stack[-1].name not in RUNS:
-            id, parent = self._next_id(), stack[-1].id
+            id, parent = next(self._ids), stack[-1].id
             moment, thread = self._steps.moment, _thread()
             found = Timing(id, GARBAGE, began, nanoseconds, moment, parent=parent, thread=thread)
             self._waiting.append(found)
@@ -164,7 +210,7 @@ class PhaseTimes:
         stack = self._open.get(threading.get_ident(), [])
         self._write(
             Timing(
-                self._next_id(),
+                next(self._ids),
                 name,
                 self._steps.clock(),
                 0,

@@ -41,7 +41,7 @@ from stepper.debuggee.mirror import (
     storing,
 )
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
-from stepper.debuggee.phase_times import Begun, PhaseMark, PhaseTimes
+from stepper.debuggee.phase_times import PhaseMark, PhaseTimes
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.told_again import ToldLookup, tell_again
 from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
@@ -118,7 +118,12 @@ class Recorder:
             flush=writer.flush,
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
-        self._phase_times = PhaseTimes(writer.timing, lambda: self._next("timing"), self.steps)
+        self._phase_times = PhaseTimes(
+            writer.timing, writer.guards_made, self._ids["timing"], self.steps
+        )
+        self.phase_took = self._phase_times.took
+        self.guards_made = self._phase_times.guards_made
+        self.phase_dropped = self._phase_times.dropped
         self.flush_pending: Callable[[], None] = self.steps.flush
         self.about_to_mutate: Callable[[object], None] = (
             self.steps.touched if self.everything else _ignore
@@ -339,14 +344,6 @@ class Recorder:
 
     def phase_mark(self, *, alone: bool = False) -> PhaseMark | None:
         return self._phase_times.mark(self.moment, alone)
-
-    def phases_took(
-        self, begun: Sequence[Begun], translation: int | None, *, least: int = 0
-    ) -> None:
-        self._phase_times.took(begun, translation, least)
-
-    def phase_dropped(self, name: str) -> None:
-        self._phase_times.dropped(name)
 
     def cache_answered(self, name: str, answer: CacheAnswer, translation: int | None) -> None:
         self._phase_times.cache_answered(name, answer, self.moment, translation)

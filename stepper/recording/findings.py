@@ -20,14 +20,15 @@ import msgspec
 from stepper.model.collective import CollectiveReading
 from stepper.model.failure import Failure
 from stepper.model.shapes import ShapeStep
-from stepper.model.timing import Timing
+from stepper.model.timing import GUARD_MADE, Timing
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect, SkippedFrame
 from stepper.recording.batches import Runs, appeared
 from stepper.recording.catalog import Catalog
 from stepper.recording.changes import Changes
-from stepper.recording.database import Database
+from stepper.recording.database import Database, damaged
 from stepper.recording.packing import all_unpacked, unpacked, unpacked_run
 from stepper.recording.rows import Stretch
+from stepper.recording.schema import MOST_TOGETHER, GuardsMade
 
 _CODES_TOGETHER = 32
 """Translations whose guards' codes are read at once."""
@@ -151,6 +152,7 @@ class Findings:
         self._failure_decoder = msgspec.msgpack.Decoder(Failure)
         self._reading_decoder = msgspec.msgpack.Decoder(CollectiveReading)
         self._timing_decoder = msgspec.msgpack.Decoder(Timing)
+        self._made_decoder = msgspec.msgpack.Decoder(GuardsMade)
         self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
     def refresh(self) -> None:
@@ -278,7 +280,35 @@ class Findings:
         if not self._database.has_table("timing"):
             return None
         rows = self._database.query(tuple[bytes], "SELECT body FROM timing ORDER BY id")
-        return all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
+        found = all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
+        if self._database.has_table("guards_made"):
+            found += self._guards_made()
+            found.sort(key=attrgetter("id"))
+        return found
+
+    def _guards_made(self) -> Iterator[Timing]:
+        sql = "SELECT first, count, body FROM guards_made ORDER BY first"
+        for first, count, body in self._database.query(tuple[int, int, bytes], sql):
+            run = unpacked_run(self._database, self._made_decoder, body)
+            began, *spent = run.clock or [0]
+            columns = run.of_kinds, run.guards, spent, run.left_out
+            kinds = dict(enumerate(run.kinds))
+            if (
+                not 1 <= count <= MOST_TOGETHER
+                or any(len(each) != count for each in columns)
+                or not kinds.keys() >= set(run.of_kinds)
+            ):
+                raise damaged(
+                    self._database.path, f"there are not {count} guards made from {first} on"
+                )
+            for id, (kind, guard, nanoseconds, left_out) in enumerate(
+                zip(*columns, strict=True), first
+            ):
+                yield Timing(
+                    id, f"{GUARD_MADE}{kinds[kind]}", began, nanoseconds, run.moment, run.parent,
+                    run.translation, run.thread, left_out, guard=guard,
+                )  # fmt: skip
+                began += nanoseconds
 
     def collective_readings(self, after: int) -> Iterator[CollectiveReading] | None:
         """What torch's flight recorder said, look by look, without the first `after`; None: the

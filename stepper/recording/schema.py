@@ -28,10 +28,11 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 12
+VERSION = 13
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    13: "What it took to make guards stands in `guards_made`; in 12 each had a row in `timing`.",
     12: "Lookups that found what an earlier one has found stand in `repeated_lookups`. Files of "
     "format 11 have none of it.",
     11: "What is stored in runs is compressed, and so is `guard_codes`; in 10 it was not.",
@@ -48,7 +49,10 @@ HISTORY = {
     "`failure`.",
 }
 
-LATER = {"timing": 8, "collective_reading": 9, "late_shape_step": 10, "repeated_lookups": 12}
+LATER = {
+    "timing": 8, "collective_reading": 9, "late_shape_step": 10, "repeated_lookups": 12,
+    "guards_made": 13,
+}  # fmt: skip
 """The version since which there is a table, for those that not all versions have that are read."""
 
 MOST_TOGETHER = 65_536
@@ -199,6 +203,14 @@ CREATE TABLE timing (
     body BLOB NOT NULL                -- msgpack of Timing
 );
 
+-- What it took to make the guards of entries, each a phase of its own; in runs, as moments are. Not
+-- in older files.
+CREATE TABLE guards_made (
+    first INTEGER PRIMARY KEY,        -- number that the run's first phase has among all of timing
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    body BLOB NOT NULL                -- msgpack of GuardsMade
+);
+
 -- What torch's flight recorder said of collectives: one row for each time that it was looked at and
 -- had something new. Not in older files.
 CREATE TABLE collective_reading (
@@ -282,6 +294,26 @@ class Guards(msgspec.Struct, frozen=True, array_like=True):
     """Places in `user_lines`."""
     user_lines: list[PythonFrame | None]
     """Lines of the user's code, each once: they are long, and few."""
+
+
+class GuardsMade(msgspec.Struct, frozen=True, array_like=True):
+    """Guards that were made one after the other: what `Timing` says of each, where lists are of the
+    same length but for `kinds` and `clock`."""
+
+    moment: int
+    translation: int
+    parent: int
+    """The number of the phase in whose midst it was."""
+    thread: str
+    kinds: list[str]
+    """Each once."""
+    of_kinds: list[int]
+    """Places in `kinds`."""
+    guards: list[int]
+    """Their numbers."""
+    clock: list[int]
+    """When the first began; then what each took."""
+    left_out: list[int]
 
 
 class RepeatedLookups(msgspec.Struct, frozen=True, array_like=True):

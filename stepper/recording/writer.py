@@ -49,6 +49,7 @@ from stepper.recording.at_once import at_once
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, compressed, pack
+from stepper.recording.schema import GuardsMade
 from stepper.recording.secrets import Secrets
 from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows, repeat_rows
 from stepper.support.debug_log import log
@@ -86,6 +87,7 @@ _LATE_SHAPE_STEP = "INSERT INTO late_shape_step VALUES (?, ?, ?, ?)"
 _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
 _TIMING = "INSERT INTO timing VALUES (?, ?, ?)"
+_GUARDS_MADE = "INSERT INTO guards_made VALUES (?, ?, ?)"
 _COLLECTIVES = "INSERT INTO collective_reading VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
@@ -100,12 +102,14 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _COLLECTIVES, _SKIPPED_FRAME, _GUARD_PROGRAM,
-    _TRIED, _REPEATS, _EVENTS, _FRAME_END,
+    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _GUARDS_MADE, _COLLECTIVES, _SKIPPED_FRAME,
+    _GUARD_PROGRAM, _TRIED, _REPEATS, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
-_RUNS = (_MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _REPEATS, _EVENTS)
+_RUNS = (
+    _MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _GUARDS_MADE, _REPEATS, _EVENTS,
+)  # fmt: skip
 """Whose last column is compressed."""
 
 Source = Callable[[], tuple[int, int, bytes] | None]
@@ -351,6 +355,11 @@ class Writer:
     def timing(self, t: Timing) -> None:
         """A phase of the compiler that has ended."""
         self._add(_TIMING, t.id, t.moment, pack(t))
+
+    def guards_made(self, first: int, run: GuardsMade) -> None:
+        """What it took to make guards; the first one's phase has that number, the next the one
+        after it."""
+        self._add(_GUARDS_MADE, first, len(run.guards), pack(run))
 
     def collectives(self, id: int, moment: int, reading: CollectiveReading) -> None:
         """What was new in torch's flight recorder."""

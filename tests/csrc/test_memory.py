@@ -653,6 +653,18 @@ def guarded() -> Call:
 
 
 @call
+def timed() -> Call:
+    def use() -> None:
+        steps = new_steps()
+        steps.times_guards = True
+        for number in range(30):
+            steps.guard_made(number)
+        steps.take_made()
+
+    return use
+
+
+@call
 def noded() -> Call:
     rows = test_node_rows.Rows(record=plain(trace.Node), replace=same)
     recorder, graph = test_node_rows.Recorder(), test_node_rows.Graph()

@@ -206,6 +206,29 @@ def test_no_guard_is_held_when_it_was_taken_or_forgotten() -> None:
     assert sys.getrefcount(guard) == before
 
 
+def test_guards_are_timed_while_that_is_wanted_and_held_until_they_are_taken() -> None:
+    class Guard:
+        pass
+
+    steps, guard = new_steps(), Guard()
+    before = sys.getrefcount(guard)
+    steps.guard_made(guard)
+    assert steps.take_made() == []
+    steps.times_guards = True
+    began = steps.clock()
+    steps.guard_made(guard)
+    steps.away += 5
+    steps.guard_made(guard)
+    (first, at, away), (second, later, more) = steps.take_made()
+    assert first is second is guard
+    assert began <= at <= later + 5
+    assert (away, more) == (0, 5)
+    steps.guard_made(guard)
+    steps.take_made()
+    del first, second
+    assert sys.getrefcount(guard) == before
+
+
 def test_what_is_no_set_of_guards_is_refused() -> None:
     steps = new_steps()
     steps.watch_guards("attempt", False, True)

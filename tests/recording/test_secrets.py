@@ -29,7 +29,7 @@ from stepper.recording.database import expected_columns
 from stepper.recording.output import OutputLog
 from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
-from stepper.recording.schema import Delta, FrameKey, Keyframe, Moments
+from stepper.recording.schema import Delta, FrameKey, GuardsMade, Keyframe, Moments
 from stepper.recording.secret_patterns import ANYTHING, RANDOM, VALUE
 from stepper.recording.secrets import Secrets
 from stepper.recording.unfinished import Pieces
@@ -85,6 +85,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.graph_break(planted(trace.GraphBreak, plant))
     writer.failure(planted(Failure, plant))
     writer.timing(planted(Timing, plant))
+    writer.guards_made(1, GuardsMade(0, 1, 1, secret, [secret], [0], [1], [0, 1], [0]))
     writer.collectives(1, 1, planted(CollectiveReading, plant))
     writer.skipped_frame(planted(trace.SkippedFrame, plant))
     differs = Difference("value", secret, Octets(secret.encode()))

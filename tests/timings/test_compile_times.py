@@ -5,18 +5,20 @@ What is planted sleeps, so the least that it takes is known; nothing else is ass
 
 from __future__ import annotations
 
+import gc
 import re
 import sqlite3
 import subprocess
 import time
 from collections import Counter
-from itertools import pairwise, takewhile
+from itertools import count, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
+from stepper.debuggee.phase_times import GuardBegun, Instant, PhaseTimes
 from stepper.model.timing import (
     ASSEMBLE,
     BACKEND_PHASES,
@@ -28,11 +30,15 @@ from stepper.model.timing import (
     RUNS,
     TRACING,
     CacheAnswer,
+    Timing,
 )
 from stepper.model.trace import Outcome
+from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
+from stepper.recording.schema import GuardsMade
 from tests import ready
 from tests.conftest import ROOT, clean_environment
+from tests.csrc.test_recording_parts import new_steps
 from tests.recordings import sample_recording
 from tests.timings import programs
 from tests.timings.conftest import Ran
@@ -295,6 +301,44 @@ def test_an_old_recording_says_that_it_has_no_times(tmp_path: Path) -> None:
     assert recording.timings() is None
     assert recording.instants(1, recording.newest) == []
     assert [line.text for line in slow_lines(recording)] == [NOT_RECORDED]
+
+
+def test_a_recording_in_which_each_guards_time_has_a_row_is_read(ran: Ran, tmp_path: Path) -> None:
+    timings = ran.recording.timings() or []
+    path = tmp_path / "old.stepper"
+    with sqlite3.connect(ran.file) as source, sqlite3.connect(path) as connection:
+        source.backup(connection)
+        connection.execute("DROP TABLE guards_made")
+        connection.execute("PRAGMA user_version = 12")
+        rows = [(each.id, each.moment, pack(each)) for each in timings if each.guard is not None]
+        connection.executemany("INSERT INTO timing VALUES (?, ?, ?)", rows)
+    source.close()
+    connection.close()
+    assert len(rows) > 1
+    assert Recording.open(str(path)).timings() == timings
+
+
+def test_garbage_that_is_collected_while_a_guard_is_made_is_in_its_midst() -> None:
+    steps = new_steps()
+    phases: list[Timing] = []
+    runs: list[tuple[int, GuardsMade]] = []
+    times = PhaseTimes(phases.append, lambda *run: runs.append(run), count(1), steps)
+    times.began(GUARDS, 7)
+    begun = []
+    for number in range(3):
+        begun.append(GuardBegun("TYPE_MATCH", number, Instant(steps.clock(), steps.away)))
+        if number == 1:
+            gc.callbacks[-1]("start", {})
+            time.sleep(0.002)
+            gc.callbacks[-1]("stop", {})
+    times.guards_made(begun, Instant(steps.clock(), steps.away), 5)
+    times.ended(GUARDS, 5, "")
+    times.close()
+    ((first, run),) = runs
+    garbage, whole = sorted(phases, key=lambda each: -each.id)
+    assert (whole.id, whole.name) == (run.parent, GUARDS)
+    assert (garbage.name, garbage.parent) == (GARBAGE, first + 1)
+    assert garbage.nanoseconds <= run.clock[2]
 
 
 def test_times_are_there_for_queries(ran: Ran) -> None:

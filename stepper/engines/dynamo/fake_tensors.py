@@ -40,7 +40,7 @@ class FakeTensors:
         mark = self._mark
         if mark is not None and id(node) == self._asked:
             self._mark = None
-            self._recorder.phases_took([(FAKE_TENSORS, mark, None)], self._translation())
+            self._recorder.phase_took(FAKE_TENSORS, mark, self._translation())
 
 
 keep_out()

@@ -73,6 +73,8 @@ class Phases:
         """See `versions`."""
         self.waits.listen()
         self._recorder.phase_began(event_name)
+        if event_name == GUARDS:
+            self._guards.entered()
 
     def on_phase_ended(self, event_name: str) -> None:
         """See `versions`."""

@@ -92,7 +92,7 @@ class Waits:
     def _got(self, kind: str, translation: int | None) -> None:
         mark = self._asked.pop((get_ident(), kind), None)
         if mark is not None:
-            self._recorder.phases_took([(kind, mark, None)], translation, least=_LEAST)
+            self._recorder.phase_took(kind, mark, translation, least=_LEAST)
 
 
 keep_out()

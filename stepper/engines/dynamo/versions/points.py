@@ -255,7 +255,11 @@ OF_GRAPHS = frozenset(
 """What nobody needs to hear of who does not ask for guards or nodes."""
 OF_SHAPES = frozenset(SHAPE_POINTS)
 """What nobody needs to hear of who does not ask for sizes."""
-MARKED = frozenset({"guard_added", "node_inserted", "node_removed", "frame_entered", "frame_left"})
+MARKED = frozenset(
+    {
+        "guard_added", "guard_made", "node_inserted", "node_removed", "frame_entered", "frame_left",
+    }
+)  # fmt: skip
 """What `stepper._C.Steps` hears of itself."""
 OF_DETAIL = frozenset(
     {
