@@ -7,6 +7,7 @@ the program is the same process as before, and the front end cannot be in its wa
 
 from __future__ import annotations
 
+import builtins
 import contextlib
 import functools
 import os
@@ -142,8 +143,14 @@ def set_excepthook() -> None:
     A session that a front end watches is left to that.
 
     Raises:
-        SessionError: nothing can be recorded.
+        SessionError: nothing can be recorded, or this is IPython, which tells itself what a cell
+        raises and asks no hook.
     """
+    if hasattr(builtins, "get_ipython"):  # it puts that there while it runs a cell
+        raise SessionError(
+            "IPython tells itself what a cell raises, and asks no sys.excepthook. "
+            "Use `with stepper.record(path):`, then `stepper why-failed path`"
+        )
     session = start.current() or _begin(DebuggeeConfig(recording=_temporary_recording()))
     if not session.controller.listens:
         post_mortem.install()
