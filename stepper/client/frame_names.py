@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 
-from stepper.client.names import brief_function
+from stepper.client.names import brief_function, brief_source
 from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
 from stepper.model.method_names import Owner, method_name, walk_label
 from stepper.model.resume_names import resumed_name
@@ -67,7 +67,10 @@ def event_text(recording: Recording, event: Event) -> str:
         frame = recording.frame(recording.moment(moment).frame)
         if recording.code(frame.code).label == event.text:
             return brief_function(frame_name(recording, frame.id))
-    return with_shown_names(recording, short_name(one_line(event.text)))
+    text = one_line(event.text)
+    if event.kind is EventKind.GUARD:
+        return with_shown_names(recording, brief_source(text))
+    return with_shown_names(recording, short_name(text))
 
 
 def with_shown_names(recording: Recording, text: str) -> str:

@@ -30,6 +30,9 @@ _LOW = 16
 _TALL = 26
 """Rows from which it holds three."""
 
+_SPARE = 4
+"""Rows that are worth a third group where two do not need them."""
+
 _ANSWER = 8
 """Rows that the answer has at most while the keyboard is elsewhere."""
 
@@ -93,6 +96,11 @@ def arrange(
     placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
     strip = min(_strip(width, height, panes), max(_LEAST_HEIGHT, needs(_STRIP)))
     columns = columns_of(width, height, panes, preset, strip=bool(strip))
+    if width < WIDE and len(columns[0].groups) == 2:
+        # Two panes that leave so much have a third one below them, as where there are more rows.
+        spare = height - top - sum(needs(group) + 1 for group in columns[0].groups)
+        if spare > _SPARE:
+            columns = columns_of(width, _TALL, panes, preset, strip=False)
     placed += _columns(top, width, height - strip - top, columns, shares, needs)
     if strip:
         placed.append(Placed(_STRIP, Region(), Region(0, height - strip, width, strip)))

@@ -24,9 +24,20 @@ from stepper.tui.highlight import python_spans
 from stepper.tui.listing import fold_row
 from stepper.tui.palette import LANES, Row, Span
 from stepper.tui.places import Places
+from stepper.tui.table import Cell, Column, Table, length_of
 
 _MOST, _LEAST = 24, 10
-"""Most and fewest columns for a node's name in the table, and for what it calls."""
+"""Most and fewest columns for a node's name among what another one reads, and for what it calls."""
+
+_MEASURED = 200
+"""How many nodes, from the newest, decide how broad the columns of the table are."""
+
+_COLUMNS = (
+    Column("name", useful=True),
+    Column("value", useful=True),
+    Column("computed", useful=True),
+    Column("made by"),
+)
 
 _NAMES = re.compile(r"\w{11,}")
 
@@ -70,32 +81,35 @@ class TableView:
         self._places = places
         # What a node reads is worth as much as its name.
         self._most = max(_LEAST, min(_MOST, width // 4))
-        self._name = max((len(brief_node(node.name, self._most)) for node in nodes), default=4)
-        self._meta = min(16, max((len(node_meta(node)) for node in nodes), default=5))
+        cells = [self._cells(node) for node in nodes[-_MEASURED:]]
+        wanted = [max((length_of(row[at]) for row in cells), default=0) for at in range(3)]
+        self.table = Table(_COLUMNS, (*wanted, 1), width - 2)
 
     @property
     def headings(self) -> tuple[Span, ...]:
-        text = f"  {'name':<{self._name}} {'value':<{self._meta}} computed · made by"
-        return ((text, "dim"),)
+        return ((f"  {self.table.heading}", "dim"),)
 
     def __len__(self) -> int:
         return len(self._nodes)
 
     def row(self, index: int) -> Row:
         node = self._nodes[index]
-        new = self._is_new(node)
-        name = brief_node(node.name, self._most)
-        spans: tuple[Span, ...] = (
-            _sign(new),
-            (f"{name:<{self._name}} ", "node new" if new else "node"),
-            (f"{node_meta(node):<{self._meta}} ", "tensor"),
-            *self._computed(node),
-            (f"  {self._places.instruction(node.moment, node.attempt)}", "dim"),
-            (f"  {self._places.line(node.moment, node.attempt)}", "dim"),
+        made = (
+            f"{self._places.instruction(node.moment, node.attempt)}"
+            f"  {self._places.line(node.moment, node.attempt)}"
         )
         if node.graph:
-            spans = (*spans, (f"  in {node.graph}", "dim"))
-        return Row(spans, full=node_line(node))
+            made = f"{made}  in {node.graph}"
+        cells = (*self._cells(node), ((made, "dim"),))
+        return self.table.row(_sign(self._is_new(node)), cells, full=node_line(node))
+
+    def _cells(self, node: Node) -> tuple[Cell, Cell, Cell]:
+        new = self._is_new(node)
+        return (
+            ((brief_node(node.name), "node new" if new else "node"),),
+            ((node_meta(node), "tensor"),),
+            self._computed(node),
+        )
 
     def _computed(self, node: Node) -> tuple[Span, ...]:
         """The node as it would be written: `operator.add(x, 1)`, `x.sin()`; an input's source."""
@@ -139,26 +153,26 @@ class FoldedView:
             layers: of each of its rows.
             opened: the folds that are open.
         """
-        self._view = view
+        self.view = view
         self.rows = folded(layers, opened)
 
     @property
     def headings(self) -> tuple[Span, ...]:
-        return self._view.headings
+        return self.view.headings
 
     def __len__(self) -> int:
         return len(self.rows)
 
     def row(self, index: int) -> Row:
         found = self.rows[index]
-        return fold_row(found, "node") if isinstance(found, Fold) else self._view.row(found)
+        return fold_row(found, "node") if isinstance(found, Fold) else self.view.row(found)
 
     def node(self, index: int) -> Node | None:
         found = self.rows[index]
-        return None if isinstance(found, Fold) else self._view.node(found)
+        return None if isinstance(found, Fold) else self.view.node(found)
 
     def index(self, node: int) -> int:
-        return row_of(self.rows, self._view.index(node))
+        return row_of(self.rows, self.view.index(node))
 
 
 class _Line(NamedTuple):

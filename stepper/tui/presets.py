@@ -204,7 +204,8 @@ PRESETS: tuple[Preset, ...] = (
                 (
                     Group("flame", ("flame",), 1.6),
                     Group("frames", ("frames",)),
-                    Group("more", ("calls", "events", "output", "console", "result"), 0.6),
+                    Group("calls", ("calls",), 0.4),
+                    Group("more", ("events", "output", "console", "result"), 0.6),
                 ),
                 1.4,
             ),

@@ -17,7 +17,7 @@ def plain(app: App[Any]) -> list[str]:
     return [strip.text.ljust(width) for strip in lines][:height]
 
 
-async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 600.0) -> None:
+async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 60.0) -> None:
     """Let the application work until the condition holds."""
     deadline = time.monotonic() + seconds
     while not condition():

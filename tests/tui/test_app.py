@@ -302,7 +302,7 @@ async def test_only_visible_panes_draw(sample_path: Path) -> None:
         await pilot.press("s")
         visible = {name for name, pane in app.desk.panes.items() if pane.display}
         assert set(drawn) <= visible
-        assert len(visible) == 3
+        assert len(visible) < len(app.desk.panes)
 
 
 async def test_a_finished_recording_says_nothing_to_interrupt(sample_path: Path) -> None:

@@ -48,7 +48,8 @@ async def test_the_graph_marks_the_new_node_in_all_three_views(
         assert "+ mul" in text(app)
         assert "operator.mul" in text(app)
         assert "BINARY_OP *" in text(app), "the instruction that made it"
-        assert "  x   f32[2, 3]" in text(app), "the older node is not marked"
+        older = re.search(r"^  x +f32\[2, 3\]", text(app), re.M)
+        assert older, "the older node is not marked"
         await pilot.press("v")
         assert "def forward(self, x):" in text(app)
         assert "+     mul = operator.mul(" in text(app)
@@ -75,8 +76,8 @@ async def test_guards_are_marked_filtered_and_lead_to_their_cause(
         await pilot.press("7", "z")
         await at_event(app, pilot, EventKind.GUARD, "EQUALS_MATCH")
         caused = moment_of(app) - 1
-        assert re.search(r"^\+ L\['self'\]\.scale +EQUALS_MATCH", text(app), re.M)
-        assert re.search(r"^  \S+ +TENSOR_MATCH", text(app), re.M)
+        assert re.search(r"^\+ L\['self'\]\.scale +\S+ +EQUALS_MATCH", text(app), re.M)
+        assert re.search(r"^  \S+ +\S+ +TENSOR_MATCH", text(app), re.M)
         assert "L['self'].scale == 2.0" in text(app) or "___check" in text(app)
         await pilot.press("s", "s", "ampersand", *"scale", "enter")
         await pilot.pause()
@@ -95,8 +96,8 @@ async def test_frames_are_listed_with_their_outcome_and_enter_goes_to_one(
 ) -> None:
     async with opened(sample_path, size, at=1) as (app, pilot):
         await pilot.press("0", "z")
-        assert "▶ 0/0    Net.forward" in text(app)
-        assert "1/0    forward, resumed" in text(app)
+        assert "▶ 0/0 Net.forward" in text(app)
+        assert "1/0 forward, resumed" in text(app)
         for word in ("✓ compiled", "– skipped", "✗ failed"):
             assert word in text(app)
         await pilot.press("down", "enter")
@@ -106,8 +107,8 @@ async def test_frames_are_listed_with_their_outcome_and_enter_goes_to_one(
         assert app.snapshot.translation.compile_id == "1/0"
         await pilot.press("ampersand", *"size mismatch", "enter")
         await pilot.pause()
-        assert "1/0    forward, resumed" not in text(app)
-        assert "0/1    Net.forward" in text(app)
+        assert "  1/0 forward, resumed" not in text(app)
+        assert "0/1 Net.forward" in text(app)
 
 
 @SIZES
@@ -117,9 +118,9 @@ async def test_events_are_filtered_by_kind_and_text(sample_path: Path, size: Any
         assert re.search(r"^│ +\d+ (node|guard) ", text(app), re.M)
         await pilot.press("ampersand", *"graph-break,restart")
         await pilot.pause()
-        assert "graph-break  Attempted to call function marked as skipped" in text(app)
-        assert "restart      graph break in block" in text(app)
-        assert "guard        " not in text(app)
+        assert re.search("graph-break +Attempted to call function marked as skipped", text(app))
+        assert re.search("restart +graph break in block", text(app))
+        assert not re.search("guard {6}", text(app))
         await pilot.press("enter", "home", "enter")
         await pilot.pause()
         assert app.session.recording is not None
@@ -264,7 +265,9 @@ async def test_hidden_panes_ask_the_recording_for_nothing(
 
         for name in ("guards", "nodes", "translations", "event_count", "event_moments", "output"):
             watch(name)
-        await pilot.press("3", "s", "s", "S")
+        await pilot.press("3", "z")
+        asked.clear()
+        await pilot.press("s", "s", "S")
         asked_now = set(asked) - {"guards"}
         assert not asked_now, "the stack shows guards on sources, and nothing else"
 

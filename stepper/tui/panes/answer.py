@@ -10,6 +10,7 @@ from textual.cache import LRUCache
 from textual.timer import Timer
 
 from stepper.analysis.here import Culprit, Here, glimpse, why_here
+from stepper.client.names import clip_middle
 from stepper.client.text import short_path
 from stepper.model.trace import EventKind, MomentId
 from stepper.recording.reader import Recording
@@ -26,6 +27,8 @@ _HEADLINE = 2
 _REMEDY = 4
 _LEAD = 3
 """Rows at most."""
+_LEAST_PATH = 16
+"""Columns for the culprit's file where its line is long."""
 
 _ROLES = {
     EventKind.EXCEPTION: "error",
@@ -161,7 +164,7 @@ def _rows(here: Here, columns: int, cwd: str) -> Iterator[_Shown]:
         for part in _wrapped(here.headline, columns, _HEADLINE):
             yield Row((sign, (part, f"{role} bold"))), None
         if here.culprit is not None:
-            yield _culprit(here.culprit, sign, cwd), here.culprit.moment
+            yield _culprit(here.culprit, sign, columns, cwd), here.culprit.moment
     if here.remedy:
         for at, part in enumerate(_wrapped(here.remedy, columns - 8, _REMEDY)):
             yield Row((sign, ("change: " if at == 0 else " " * 8, "key"), (part, ""))), None
@@ -172,10 +175,13 @@ def _rows(here: Here, columns: int, cwd: str) -> Iterator[_Shown]:
             yield Row((sign, (head, "number"), (part, ""))), line.moment
 
 
-def _culprit(found: Culprit, sign: Span, cwd: str) -> Row:
-    place = f"{short_path(found.place.filename, cwd)}:{found.place.line}  "
-    spans = tuple(mark(python_spans([found.text])[0], found.start, found.end, "column"))
-    return Row((sign, (place, "dim"), *spans))
+def _culprit(found: Culprit, sign: Span, columns: int, cwd: str) -> Row:
+    path = f"{short_path(found.place.filename, cwd)}:{found.place.line}"
+    # The expression is what is looked for; of the file, its end says enough.
+    place = clip_middle(path, max(_LEAST_PATH, columns - len(found.text) - 2))
+    code = mark(python_spans([found.text])[0], found.start, found.end, "column")
+    full = "" if place == path else f"{path}  {found.text}"
+    return Row((sign, (f"{place}  ", "dim"), *code), full=full)
 
 
 def _wrapped(text: str, columns: int, most: int) -> list[str]:

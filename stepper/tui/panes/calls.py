@@ -14,9 +14,10 @@ from stepper.model.module_path import layer_of
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import FoldLines, fold_row
-from stepper.tui.palette import Row, Span
+from stepper.tui.palette import Row
 from stepper.tui.pane import Pane
 from stepper.tui.snapshot import Snapshot, line_at
+from stepper.tui.table import Column, Table
 
 _KINDS = {
     Phase.TRANSLATE: ("translated", "inlined"),
@@ -24,6 +25,8 @@ _KINDS = {
     Phase.EXECUTE: ("executed", "called"),
 }
 """What the outermost frame of a walk is, and what the others are."""
+
+_COLUMNS = (Column("function", useful=True), Column("place", useful=True), Column("kind"))
 
 
 class _Call(NamedTuple):
@@ -49,6 +52,8 @@ class CallsPane(Pane):
         self._calls: list[_Call] = []
         self._rows: list[int | Fold] = []
         self._opened: set[FoldKey] = set()
+        self.table: Table | None = None
+        """The columns of the rows that are shown."""
 
     def compose(self) -> ComposeResult:
         lines = FoldLines(self._unfold, empty="no frames yet", id="calls-lines")
@@ -67,6 +72,13 @@ class CallsPane(Pane):
         selected = (at for at, call in enumerate(self._calls) if call.position is not None)
         places = [at for at in selected if self._calls[at].position == snapshot.frame_index]
         cursor = row_of(self._rows, places[0]) if places else 0
+        widths = (
+            max((len(brief_function(call.function)) for call in self._calls), default=0),
+            max((len(_place(call)) for call in self._calls), default=0),
+            1,
+        )
+        # Beside it stand the mark, the scroll bar and the sign of more.
+        self.table = Table(_COLUMNS, widths, self.size.width - 4)
         self.lines.show(len(self._rows), self._draw, cursor=cursor)
 
     def _unfold(self, index: int, direction: int) -> bool:
@@ -87,13 +99,18 @@ class CallsPane(Pane):
         call = self._calls[row]
         selected = call.position is not None and call.position == self.snapshot.frame_index
         role = "dim" if call.position is None else "function"
-        spans: tuple[Span, ...] = (
-            ("▶ " if selected else "  ", "here"),
-            (brief_function(call.function), role),
-            (f"  {os.path.basename(call.filename)}:{call.line or '?'}", "dim"),
-            (f"  {call.kind}", "dim"),
+        assert self.table is not None
+        cells = (
+            ((brief_function(call.function), role),),
+            ((_place(call), "dim"),),
+            ((call.kind, "dim"),),
         )
-        return Row(spans, "current" if selected else "")
+        sign = ("▶ " if selected else "  ", "here")
+        return self.table.row(sign, cells, "current" if selected else "")
+
+    def on_resize(self) -> None:
+        # Rows are made for a width.
+        self.redraw()
 
     def on_lines_activated(self, message: Lines.Activated) -> None:
         self._select(message.index)
@@ -113,6 +130,10 @@ class CallsPane(Pane):
             self.post_message(self.Say(text))
         else:
             self.post_message(self.SelectFrame(call.position))
+
+
+def _place(call: _Call) -> str:
+    return f"{os.path.basename(call.filename)}:{call.line or '?'}"
 
 
 def _calls(snapshot: Snapshot) -> list[_Call]:

@@ -14,8 +14,9 @@ from stepper.model.trace import Event, EventKind, MomentId
 from stepper.recording.reader import Recording
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
-from stepper.tui.palette import Row, Span
+from stepper.tui.palette import Row
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.table import Column, Table
 
 _PAGE = 256
 
@@ -34,6 +35,8 @@ _ROLES = {
     EventKind.TRANSLATION: "title",
     EventKind.END: "title",
 }
+
+_COLUMNS = (Column("", useful=True), Column("event", useful=True), Column("what", useful=True))
 
 
 def parse_filter(text: str) -> tuple[tuple[EventKind, ...], str]:
@@ -62,6 +65,8 @@ class EventsPane(ListingPane):
         self._text = ""
         self._count = 0
         self._moment: MomentId = 0
+        self.table: Table | None = None
+        """The columns of the rows that are shown."""
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         return snapshot.moment, snapshot.newest, snapshot.status, snapshot.cache_events
@@ -81,6 +86,10 @@ class EventsPane(ListingPane):
             self._count = recording.event_count(self._kinds or None, self._text)
             self._pages.clear()
         self.places(snapshot)
+        moments = len(str(snapshot.newest))
+        # What events say is read as it is drawn, a page at a time: it has the room that is left.
+        widths = (moments, max(map(len, EventKind)), self.columns)
+        self.table = Table(_COLUMNS, widths, self.columns - 2)
         cursor = None
         if snapshot.moment != self._moment:
             self._moment = snapshot.moment
@@ -132,13 +141,13 @@ class EventsPane(ListingPane):
         event = self._event(index)
         past = event.moment < self.snapshot.moment
         new = self.snapshot.is_new(event.moment)
-        spans: tuple[Span, ...] = (
-            ("+ ", "new") if new else ("│ " if past else "  ", "dim"),
-            (f"{event.moment:>{len(str(self.snapshot.newest))}} ", "number"),
-            (f"{event.kind:<12} ", _ROLES.get(event.kind, "")),
-            (event_text(self._recording, event), "" if past else "dim"),
+        assert self.table is not None
+        cells = (
+            ((f"{event.moment:>{len(str(self.snapshot.newest))}}", "number"),),
+            ((event.kind, _ROLES.get(event.kind, "")),),
+            ((event_text(self._recording, event), "" if past else "dim"),),
         )
-        return Row(spans)
+        return self.table.row(("+ ", "new") if new else ("│ " if past else "  ", "dim"), cells)
 
     def detail_of(self, index: int) -> list[str]:
         event = self._event(index)

@@ -8,14 +8,14 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.frame_names import compiled_name
-from stepper.client.names import clip_middle
-from stepper.client.text import clip, one_line, plural, short_path
+from stepper.client.text import one_line, plural, short_path
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row, Span
 from stepper.tui.results import so_far
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.table import Cell, Column, Table
 
 _OUTCOME_ROLES = {
     Outcome.COMPILED: "executed",
@@ -41,11 +41,20 @@ _SIGNS = {
 }
 
 
+_TIME = "    time"
 _COUNTS = "attempts instr guards nodes breaks"
-_LEAST_REASON = 14
-"""Columns for why a frame was compiled again, or was not, where there is hardly any room."""
-_LEAST_NAME = 12
-"""Columns for names, likewise."""
+_COLUMNS = (
+    Column("id", useful=True),
+    Column("name", useful=True),
+    Column("outcome", useful=True),
+    Column(_TIME, useful=True),
+    Column("why", useful=True),
+    Column("phase"),
+    Column(_COUNTS),
+    Column("where"),
+)
+_WHY = 4
+"""Which of them says why a frame was compiled again, or was not."""
 
 
 class FramesPane(ListingPane):
@@ -62,10 +71,8 @@ class FramesPane(ListingPane):
         super().__init__()
         self._translations: list[Translation] = []
         self._names: dict[int, str] = {}
-        self._name_width = 0
-        self._reason_width = 0
-        self._phases = False
-        """Whether there is anything but translations."""
+        self.table: Table | None = None
+        """The columns of the rows that are shown."""
         self._here: int | None = None
         self._cwd = ""
 
@@ -88,17 +95,20 @@ class FramesPane(ListingPane):
         if here != self._here:
             self._here = here
             cursor = next((at for at, t in enumerate(self._translations) if t.id == here), None)
-        self._phases = any(t.phase is not Phase.TRANSLATE for t in known)
-        names = max((len(self._shown_name(t)) for t in self._translations), default=4)
-        self._name_width = min(names, 28, max(_LEAST_NAME, self.columns // 3))
-        phases = f"{'phase':<10}" if self._phases else ""
-        heads = f"  {'id':<6} {'name':<{self._name_width}} {'outcome':<10}     time  "
-        # Why has all the room that is left: counts are for who scrolls to them.
-        left = self.columns - len(heads) - 1
-        reasons = (len(one_line(_reason(t))) for t in self._translations)
-        self._reason_width = min(max(_LEAST_REASON, left), max(reasons, default=0))
-        why = f"{'why':<{self._reason_width}}  " if self._reason_width else ""
-        self.headings((f"{heads}{why}{phases}{_COUNTS}", "dim"))
+        shown = self._translations
+        phases = any(t.phase is not Phase.TRANSLATE for t in known)
+        widths = (
+            max((len(t.compile_id or "–") for t in shown), default=0),
+            max((len(self._shown_name(t)) for t in shown), default=0),
+            max((len(_outcome(t)) for t in shown), default=0),
+            len(_TIME),
+            max((len(_why(t)) for t in shown), default=0),
+            max(map(len, Phase)) if phases else 0,
+            len(_COUNTS),
+            1,
+        )
+        self.table = Table(_COLUMNS, widths, self.columns - 2)
+        self.headings((f"  {self.table.heading}", "dim"))
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
 
@@ -108,24 +118,28 @@ class FramesPane(ListingPane):
     def draw_row(self, index: int) -> Row:
         t = self._translations[index]
         here = t.id == self._here
-        reason = one_line(_reason(t))
-        name = clip_middle(self._shown_name(t), self._name_width)
-        seconds = f"{t.seconds:7.2f}s" if t.seconds is not None else "       –"
-        why = f"{clip(reason, self._reason_width):<{self._reason_width}}  "
-        spans: tuple[Span, ...] = (
-            ("▶ " if here else "  ", "here"),
-            (f"{t.compile_id or '–':<6} ", "constant"),
-            (f"{name:<{self._name_width}} ", "function"),
-            (f"{_SIGNS[t.outcome]} {t.outcome:<8} ", _OUTCOME_ROLES[t.outcome]),
-            (f"{seconds}  ", ""),
-            (why if self._reason_width else "", "warning"),
-            (f"{t.phase:<10}" if self._phases else "", _PHASE_ROLES[t.phase]),
-            *_counts(t),
-            (f"  {short_path(t.filename, self._cwd)}:{t.line}", "dim"),
+        assert self.table is not None
+        sign = ("▶ " if here else "  ", "here")
+        cells = self._cells(t)
+        # Copied and searched is the reason with the line that torch writes behind a guard.
+        why = ((one_line(_reason(t)), ""),)
+        full = " ".join(
+            text for cell in (*cells[:_WHY], why, *cells[_WHY + 1 :]) for text, _ in cell
         )
-        text = "".join(text for text, _ in spans)
-        full = text.replace(why, f"{reason}  ") if len(reason) > self._reason_width else ""
-        return Row(spans, "current" if here else "", full)
+        return self.table.row(sign, cells, "current" if here else "", f"{sign[0]}{full}")
+
+    def _cells(self, t: Translation) -> tuple[Cell, ...]:
+        seconds = f"{t.seconds:7.2f}s" if t.seconds is not None else "       –"
+        return (
+            ((t.compile_id or "–", "constant"),),
+            ((self._shown_name(t), "function"),),
+            ((_outcome(t), _OUTCOME_ROLES[t.outcome]),),
+            ((seconds, ""),),
+            ((_why(t), "warning"),),
+            ((t.phase, _PHASE_ROLES[t.phase]),),
+            _counts(t),
+            ((f"{short_path(t.filename, self._cwd)}:{t.line}", "dim"),),
+        )
 
     def detail_of(self, index: int) -> list[str]:
         t = self._translations[index]
@@ -164,6 +178,15 @@ def _counts(t: Translation) -> tuple[Span, Span]:
         (f"{t.attempts:>8} {t.instructions:>5} {t.guards:>6} {t.nodes:>5} ", ""),
         (f"{t.graph_breaks:>6}", "warning" if t.graph_breaks else ""),
     )
+
+
+def _outcome(t: Translation) -> str:
+    return f"{_SIGNS[t.outcome]} {t.outcome}"
+
+
+def _why(t: Translation) -> str:
+    """The reason without the line of the program that torch writes behind a guard."""
+    return one_line(_reason(t).partition("  # ")[0])
 
 
 def _reason(t: Translation) -> str:

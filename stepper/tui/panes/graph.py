@@ -14,6 +14,7 @@ from stepper.tui.listing import ListingPane
 from stepper.tui.palette import Row
 from stepper.tui.questions import Question, on_guards_of
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.table import Table
 
 
 class GraphPane(ListingPane):
@@ -30,6 +31,12 @@ class GraphPane(ListingPane):
         self._made: list[Node] = []
         self._graph: GraphView | None = None
         self._made_for: Hashable = None
+
+    @property
+    def table(self) -> Table | None:
+        """The columns of the rows that are shown."""
+        view = self._graph.view if isinstance(self._graph, FoldedView) else None
+        return view.table if isinstance(view, TableView) else None
 
     def has_something(self, snapshot: Snapshot) -> bool:
         return super().has_something(snapshot) and bool(snapshot.nodes)
@@ -67,14 +74,14 @@ class GraphPane(ListingPane):
 
         # A step that leaves the graph alone leaves its layout alone.
         identity = tuple(node.id for node in self._made)
-        made_for = (self.view, self.size.width, snapshot.attempt, identity, frozenset(self._opened))
+        made_for = (self.view, self.columns, snapshot.attempt, identity, frozenset(self._opened))
         if self._graph is not None and made_for == self._made_for:
             return self._graph
         self._made_for = made_for
         if self.view == "table":
             places = self.places(snapshot)
             assert places is not None
-            return self._folded(TableView(self._made, is_new, places, self.size.width))
+            return self._folded(TableView(self._made, is_new, places, self.columns))
         if self.view == "code":
             return self._folded(CodeView(self._made, is_new))
         layers = [self._layer(node) for node in self._made]

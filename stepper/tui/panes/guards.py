@@ -6,20 +6,25 @@ from collections.abc import Hashable
 from typing import ClassVar
 
 from stepper.client.folding import Fold, folded, row_of
-from stepper.client.names import brief_source, clip_middle
-from stepper.client.text import guard_line, one_line, place_text, short_name
+from stepper.client.names import brief_source
+from stepper.client.text import ELLIPSIS, guard_line, one_line, place_text, short_name
 from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane, fold_row
-from stepper.tui.palette import Row, Span
+from stepper.tui.palette import Row
 from stepper.tui.questions import Question, on_guard
 from stepper.tui.snapshot import Snapshot
+from stepper.tui.table import Column, Table
 
 _MEASURED = 200
 """How many guards, from the newest, decide how wide the columns are."""
 
-_ROOMY = 100
-"""Columns from which the list has room for long kinds of guards."""
+_COLUMNS = (
+    Column("source", useful=True),
+    Column("check", useful=True),
+    Column("kind"),
+    Column("caused by"),
+)
 
 
 class GuardsPane(ListingPane):
@@ -36,8 +41,8 @@ class GuardsPane(ListingPane):
         self._guards: list[Guard] = []
         self._rows: list[int | Fold] = []
         self._cwd = ""
-        self._kind = self._source = self._widest = 0
-        """Columns of kinds, of sources, and the most that sources may have."""
+        self.table: Table | None = None
+        """The columns of the rows that are shown."""
 
     def depends(self, snapshot: Snapshot) -> Hashable:
         # Most steps install no guard, and to paint the same rows again would be felt.
@@ -58,16 +63,8 @@ class GuardsPane(ListingPane):
         guards = snapshot.guards
         self._cwd = snapshot.recording.facts.cwd if snapshot.recording is not None else ""
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
-        width = self.lines.size.width
-        kinds = max((len(guard.kind) for guard in self._guards[-_MEASURED:]), default=4)
-        self._kind = min(22 if width >= _ROOMY else max(10, width // 3), kinds)
-        self._widest = max(14, min(44, width // 3))
-        # The newest decide: to measure thousands of sources at every step would be felt.
-        sources = (len(self._brief(guard)) for guard in self._guards[-_MEASURED:])
-        self._source = min(self._widest, max(sources, default=6))
-        self.headings(
-            (f"  {'source':<{self._source}} {'kind':<{self._kind}} check · caused by", "dim")
-        )
+        self.table = self._fitted()
+        self.headings((f"  {self.table.heading}", "dim"))
         empty = f"none of {len(guards)} guards holds {self.filter!r}" if wanted else self.EMPTY
         if snapshot.phase is Phase.LOOKUP:
             empty = "a lookup installs no guards: those that it checks are in pane 2"
@@ -107,25 +104,28 @@ class GuardsPane(ListingPane):
         made = self._places.instruction(guard.moment, guard.attempt)
         place = place_text(guard.user_line, self._cwd)
         place = place or self._places.line(guard.moment, guard.attempt)
-        spans: tuple[Span, ...] = (
+        check = one_line(" and ".join(guard.code))
+        kind = "type new" if new else "type"
+        assert self.table is not None
+        return self.table.row(
             ("+ ", "new") if new else ("  ", ""),
-            (f"{self._brief(guard):<{self._source}} ", "source"),
             (
-                f"{clip_middle(guard.kind, self._kind):<{self._kind}} ",
-                "type new" if new else "type",
+                ((_brief(guard), "source"),),
+                ((_check(guard), "" if guard.code else kind),),
+                ((guard.kind if guard.code else "", kind),),
+                ((f"{made}  {one_line(place)}".rstrip(), "dim"),),
             ),
-            (one_line(" and ".join(guard.code)), ""),
-            (f"  {made}", "dim"),
-            (f"  {one_line(place)}", "dim"),
+            full=f"{guard_line(guard)}  {check}  {made}  {one_line(place)}".rstrip(),
         )
-        shown = "".join(text for text, _ in spans[3:])
-        return Row(spans, full=f"{guard_line(guard)}  {shown}")
 
-    def _brief(self, guard: Guard) -> str:
-        """The guard's source, short enough for its column."""
-        if not guard.source:
-            return _source(guard)
-        return clip_middle(brief_source(one_line(guard.source)), self._widest)
+    def _fitted(self) -> Table:
+        """The columns, as broad as the newest guards need: to measure thousands of them at every
+        step would be felt."""
+        measured = self._guards[-_MEASURED:]
+        source = max((len(_brief(guard)) for guard in measured), default=0)
+        check = max((len(_check(guard)) for guard in measured), default=0)
+        kind = max((len(guard.kind) for guard in measured if guard.code), default=0)
+        return Table(_COLUMNS, (source, check, kind, 1), self.columns - 2)
 
     def detail_of(self, index: int) -> list[str]:
         guard = self._guard_at(index)
@@ -150,6 +150,19 @@ class GuardsPane(ListingPane):
         guard = self._guard_at(message.index)
         assert guard is not None
         self.go_to(guard.moment, f"installed {guard.kind} {guard.source}".rstrip())
+
+
+def _brief(guard: Guard) -> str:
+    return brief_source(one_line(guard.source)) if guard.source else _source(guard)
+
+
+def _check(guard: Guard) -> str:
+    """What is checked, with `…` for the source, which stands beside it; what kind of guard it is
+    where no more is known, as until a translation has ended."""
+    if not guard.code:
+        return guard.kind
+    text = brief_source(one_line(" and ".join(guard.code)))
+    return text.replace(_brief(guard), ELLIPSIS) if guard.source else text
 
 
 def _source(guard: Guard) -> str:
