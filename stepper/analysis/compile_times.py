@@ -26,6 +26,7 @@ from stepper.model.timing import (
     BACKEND_PHASES,
     CODEGEN,
     GARBAGE,
+    GENERATING,
     RUNS,
     SIDE_EFFECTS,
     TRACING,
@@ -36,7 +37,6 @@ from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 WORKERS = "async_compile.wait"
-CODE = "GraphLowering.codegen"
 COMPILERS = frozenset({"compile_file", WORKERS})
 BYTECODE = frozenset({CODEGEN, SIDE_EFFECTS, ASSEMBLE})
 _COMPILATION = frozenset({"entire_frame_compile", "entire_backward_compile"})
@@ -177,6 +177,18 @@ class CompileTimes:
                 if each.name in WAITS or each.name in (WORKERS, GARBAGE):
                     found[each.name, each.timing.thread] += each.own
         return dict(found.most_common())
+
+    @property
+    def kernels(self) -> int:
+        """How many the backend has counted while it generated code."""
+        found = (each for root in self.roots for each in root.outermost({GENERATING}))
+        return sum(each.timing.kernels or 0 for each in found)
+
+    @property
+    def effects_made(self) -> list[Timed]:
+        """What making the bytecode of each side effect took."""
+        every = (each for root in self.roots for each in root.walk())
+        return [each for each in every if each.timing.side_effect is not None]
 
     @property
     def guards_made(self) -> list[Timed]:

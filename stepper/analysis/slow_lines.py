@@ -9,7 +9,6 @@ from typing import TypeVar
 from stepper.analysis.cache_answers import cache_lines
 from stepper.analysis.compile_times import (
     BYTECODE,
-    CODE,
     COMPILERS,
     WORKERS,
     CompileTimes,
@@ -42,9 +41,11 @@ from stepper.model.timing import (
     BACKEND_PHASES,
     CODEGEN,
     COMPILE_LOCK,
+    EFFECT_MADE,
     FAKE_TENSORS,
     FILE_LOCK,
     GARBAGE,
+    GENERATING,
     GUARD_MADE,
     GUARDS,
     SIDE_EFFECTS,
@@ -78,7 +79,7 @@ _WORDS = {
     "min_cut_rematerialization_partition": "the partitioner",
     "inductor_compile": "Inductor",
     "GraphLowering.run": "lowering",
-    "GraphLowering.codegen": "generating code",
+    GENERATING: "generating code",
     "Scheduler.__init__": "scheduling",
     "compile_file": "the C++ compiler",
     "async_compile.wait": "waiting for compile workers",
@@ -88,6 +89,7 @@ _WORDS = {
     FILE_LOCK: "waiting for a file's lock in a cache on disk",
     CODEGEN: "making bytecode",
     SIDE_EFFECTS: "bytecode of side effects",
+    EFFECT_MADE: "one of them",
     ASSEMBLE: "putting bytecode together",
     FAKE_TENSORS: "results of nodes, with tensors that have no data",
     "inductor_codecache_torch_key": "torch's key for the cache",
@@ -145,6 +147,7 @@ def slow_lines(
         yield from _by_call(recording, times, every)
     yield from _by_opname(times, every)
     yield from _by_guard(recording, times, every)
+    yield from _by_side_effect(recording, times, every)
     yield from _by_phase(times, every)
     yield from _waited(times)
     yield from cache_lines(times)
@@ -166,11 +169,12 @@ def _sentence(times: CompileTimes) -> str:
     backend, tracing = times.spent(_IN_BACKEND), times.spent({TRACING})
     guards, compiler = times.spent({GUARDS}), times.spent(COMPILERS, without=WAITS)
     files = times.spent({FILE_LOCK})
-    code = times.spent({CODE}, without={*COMPILERS, *WAITS})
+    code = times.spent({GENERATING}, without={*COMPILERS, *WAITS})
+    kernels = f" for {plural(times.kernels, 'kernel')}" * bool(times.kernels)
     bytecode = times.spent(BYTECODE)
     thrown = times.traced_in_vain()
     in_backend = [
-        f"{time_words(code)} generating code" if code else "",
+        f"{time_words(code)} generating code{kernels}" if code else "",
         f"{time_words(compiler)} in compilers of C++ or Triton" if compiler else "",
         f"{time_words(files)} waiting for locks of files in caches"
         if files > _LEAST * total
@@ -336,31 +340,71 @@ def _by_guard(recording: Recording, times: CompileTimes, every: bool) -> Iterato
     made = times.guards_made
     if not made:
         return
-    yield Line("")
     whole = sum(each.total for each in made)
-    title = f"guards, made in {time_words(whole)} of {time_words(times.spent({GUARDS}))}"
-    yield Line(f"{title} for building them", role="title")
     known = {
         guard.id: guard
-        for number in {each.timing.translation for each in made} & times.translations.keys()
-        for attempt in recording.attempts(number)
+        for attempt in _attempts_of(made, times)
         for guard in recording.guards_installed(attempt.id)
     }
-    alike: dict[str, list[tuple[int, MomentId]]] = {}
+    alike = _Alike()
     for each in made:
         guard = known.get(each.timing.guard or 0)
-        if guard is None:
-            continue
-        text = f"{guard.kind} {short_name(guard.source)}".rstrip()
-        line = guard.user_line
-        cause = "" if line is None else f"  from {python_frame_line(line, recording.facts.cwd)}"
-        alike.setdefault(f"{text}{cause}", []).append((each.total, guard.moment))
-    spent = {text: sum(total for total, _ in each) for text, each in alike.items()}
-    longest = sorted(alike, key=lambda text: -spent[text])
-    for text in _cut(longest, every):
-        times_made = f"  {len(alike[text]):,} times" if len(alike[text]) > 1 else ""
-        yield Line(f"  {_row(spent[text], whole)}  {text}{times_made}", max(alike[text])[1])
-    yield from _left(longest, every, "guard")
+        if guard is not None:
+            text = f"{guard.kind} {short_name(guard.source)}".rstrip()
+            line = guard.user_line
+            cause = "" if line is None else f"  from {python_frame_line(line, recording.facts.cwd)}"
+            alike.add(f"{text}{cause}", each.total, guard.moment)
+    title = f"guards, made in {time_words(whole)} of {time_words(times.spent({GUARDS}))}"
+    yield from alike.lines(f"{title} for building them", "guard", whole, every)
+
+
+def _by_side_effect(recording: Recording, times: CompileTimes, every: bool) -> Iterator[Line]:
+    """The side effects whose bytecode took longest to be made, each once likewise."""
+    made = times.effects_made
+    if not made:
+        return
+    whole = sum(each.total for each in made)
+    known = {
+        effect.id: effect
+        for attempt in _attempts_of(made, times)
+        for effect in recording.side_effects(None, attempt=attempt.id)
+    }
+    alike = _Alike()
+    for each in made:
+        effect = known.get(each.timing.side_effect or 0)
+        if effect is not None:
+            line = program_line(recording, effect.moment)
+            cause = "" if line is None else f"  from {line_text(line, recording.facts.cwd)}"
+            alike.add(f"{one_line(effect.text)}{cause}", each.total, effect.moment)
+    title = f"side effects, made in {time_words(whole)} of {time_words(times.spent(BYTECODE))}"
+    yield from alike.lines(f"{title} for making bytecode", "side effect", whole, every)
+
+
+def _attempts_of(made: list[Timed], times: CompileTimes) -> Iterator[Attempt]:
+    for number in {each.timing.translation for each in made} & times.translations.keys():
+        yield from times.recording.attempts(number)
+
+
+class _Alike:
+    """What is told in the same words, as one row."""
+
+    def __init__(self) -> None:
+        self._found: dict[str, list[tuple[int, MomentId]]] = {}
+
+    def add(self, text: str, nanoseconds: int, moment: MomentId) -> None:
+        self._found.setdefault(text, []).append((nanoseconds, moment))
+
+    def lines(self, title: str, noun: str, whole: int, every: bool) -> Iterator[Line]:
+        """The longest first; a row leads to where the longest of its own was."""
+        yield Line("")
+        yield Line(title, role="title")
+        spent = {text: sum(total for total, _ in each) for text, each in self._found.items()}
+        longest = sorted(spent, key=lambda text: -spent[text])
+        for text in _cut(longest, every):
+            found = self._found[text]
+            often = f"  {len(found):,} times" if len(found) > 1 else ""
+            yield Line(f"  {_row(spent[text], whole)}  {text}{often}", max(found)[1])
+        yield from _left(longest, every, noun)
 
 
 def _line_text(recording: Recording, line: LineTime) -> str:

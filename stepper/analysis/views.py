@@ -189,7 +189,8 @@ CREATE TABLE failures (
 
 -- What the compiler times of itself, when it has ended; nested as it was. Besides its own names:
 -- `guard.TENSOR_MATCH`, what it took to make a guard of that kind; `dynamo.fake_tensors`, a node's
--- result; `dynamo.codegen`, `dynamo.side_effects` and `dynamo.assemble`, the making of bytecode;
+-- result; `dynamo.codegen`, `dynamo.side_effects` (in it `dynamo.side_effect`, one of them) and
+-- `dynamo.assemble`, the making of bytecode;
 -- `wait.compile_lock` and `wait.file_lock`; `python.gc`; and of calls, with --lookups,
 -- `run.transformed_code` and in its midst `run.graph`, where `frame` is the lookup that was a hit.
 CREATE TABLE timings (
@@ -201,7 +202,8 @@ CREATE TABLE timings (
     nanoseconds INTEGER,
     moment INTEGER,               -- the newest when it began
     thread TEXT,                  -- empty: the main thread
-    left_out INTEGER              -- nanoseconds at stops and of stepper's own, not in nanoseconds
+    left_out INTEGER,             -- nanoseconds at stops and of stepper's own, not in nanoseconds
+    kernels INTEGER               -- how many the backend has counted while it generated code
 );
 
 -- Each collective of torch.distributed, and each message to one rank, that the process has begun,
@@ -516,7 +518,7 @@ def _timings(recording: Recording) -> Iterator[Row]:
     for each in recording.timings() or ():
         yield (
             each.id, each.translation, each.name, each.parent, each.began, each.nanoseconds,
-            each.moment, each.thread, each.left_out,
+            each.moment, each.thread, each.left_out, each.kernels,
         )  # fmt: skip
 
 

@@ -248,19 +248,27 @@ class Recorder(Protocol):
         compile_id: str = "",
         *,
         told: int = 0,
+        kernels: int | None = None,
     ) -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
-        `compile_id` says where there is none what it belongs to."""
+        `compile_id` says where there is none what it belongs to, `kernels` how many the backend
+        has generated meanwhile."""
 
     def phase_mark(self, *, alone: bool = False) -> PhaseMark | None:
         """Something begins that is a phase if its end is heard; None: no phase is under way in this
         thread, and it is none `alone`."""
 
     def phase_took(
-        self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0
+        self,
+        name: str,
+        mark: PhaseMark,
+        translation: int | None,
+        *,
+        least: int = 0,
+        side_effect: int | None = None,
     ) -> None:
         """What began at the mark, in this thread, is over; told is what took so many nanoseconds at
-        least."""
+        least. `side_effect` is the number of the one whose bytecode was made."""
 
     def guards_made(self, begun: Sequence[GuardBegun], over: Instant, translation: int) -> None:
         """Guards were made one after the other in this thread, the last until `over`."""
@@ -346,8 +354,9 @@ class Recorder(Protocol):
         name: str,
         how: str,
         value: object | None,
-    ) -> None:
-        """A mutation was buffered: of one tracker, to which another may be given."""
+    ) -> int:
+        """A mutation was buffered: of one tracker, to which another may be given. Its number; 0: it
+        is not recorded."""
 
     def shape(self, step: ShapeStep, frame: int | None) -> None:
         """Something became known about sizes. `step` has everything but its number; `frame`: whose

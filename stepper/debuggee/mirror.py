@@ -51,7 +51,9 @@ class LiveTranslation:
 class LiveAttempt:
     """An attempt in progress."""
 
-    __slots__ = ("first_moment", "id", "number", "restart_reason", "translation")
+    __slots__ = (
+        "first_moment", "id", "number", "restart_reason", "side_effects", "translation",
+    )  # fmt: skip
 
     def __init__(
         self, id: int, translation: LiveTranslation, number: int, first_moment: int
@@ -61,6 +63,9 @@ class LiveAttempt:
         self.number = number
         self.first_moment = first_moment
         self.restart_reason = ""
+        self.side_effects: dict[tuple[int, str], int] = {}
+        """The number of the last one, by the id of the tracker that it changes and its attribute;
+        empty: the tracker itself."""
 
 
 class FrameMirror(Mirror):

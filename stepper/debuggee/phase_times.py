@@ -91,7 +91,15 @@ class PhaseTimes:
             return None
         return PhaseMark(next(self._ids), self._steps.clock(), self._steps.away, moment)
 
-    def took(self, name: str, mark: PhaseMark, translation: int | None, *, least: int = 0) -> None:
+    def took(
+        self,
+        name: str,
+        mark: PhaseMark,
+        translation: int | None,
+        *,
+        least: int = 0,
+        side_effect: int | None = None,
+    ) -> None:
         """What began there has lasted until now; told is what took so many nanoseconds at least."""
         steps = self._steps
         spent, left_out = steps.clock() - mark.began, steps.away - mark.away
@@ -104,9 +112,10 @@ class PhaseTimes:
                 self._waiting[at] = msgspec.structs.replace(each, parent=mark.id)
         self._write(
             Timing(
-                mark.id, name, mark.began, spent, mark.moment, parent, translation, thread, left_out
+                mark.id, name, mark.began, spent, mark.moment, parent, translation, thread,
+                left_out, side_effect=side_effect,
             )
-        )
+        )  # fmt: skip
 
     def guards_made(self, begun: Sequence[GuardBegun], over: Instant, translation: int) -> None:
         """Each has lasted until the next began, the last until `over`."""
@@ -172,10 +181,11 @@ class PhaseTimes:
         translation: int | None,
         compile_id: str,
         told: int = 0,
+        kernels: int | None = None,
     ) -> None:
         """The innermost phase of that name ends in this thread; one that began before the session
         is not known. What is left open within it was left by an exception. `told`: nanoseconds
-        that telling took meanwhile."""
+        that telling took meanwhile; `kernels`: those that were generated."""
         now, away = self._steps.clock(), self._steps.away
         stack = self._open.get(threading.get_ident(), [])
         if not any(phase.name == name for phase in stack):
@@ -193,6 +203,7 @@ class PhaseTimes:
                 translation=translation,
                 thread=_thread(),
                 left_out=away - phase.away + told,
+                kernels=kernels,
                 compile_id=compile_id,
             )
         )

@@ -334,8 +334,9 @@ class Recorder:
         compile_id: str = "",
         *,
         told: int = 0,
+        kernels: int | None = None,
     ) -> None:
-        self._phase_times.ended(name, translation, compile_id, told)
+        self._phase_times.ended(name, translation, compile_id, told, kernels)
         if name in BACKEND_PHASES:
             self.controller.compiling(done=True)
 
@@ -498,9 +499,9 @@ class Recorder:
         name: str,
         how: str,
         value: object | None,
-    ) -> None:
+    ) -> int:
         if not self.everything:
-            return
+            return 0
         record = trace.SideEffect(
             id=self._next("side_effect"),
             attempt=attempt.id,
@@ -513,6 +514,7 @@ class Recorder:
         )
         self._writer.side_effect(record)
         self._occurred(EventKind.SIDE_EFFECT, record.text, record.id)
+        return record.id
 
     def shape(self, step: ShapeStep, frame: int | None) -> None:
         if not self.wants(step.event):

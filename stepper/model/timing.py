@@ -27,7 +27,11 @@ CODEGEN, SIDE_EFFECTS, ASSEMBLE = "dynamo.codegen", "dynamo.side_effects", "dyna
 effects happen, and the code object that is put together of them."""
 FAKE_TENSORS = "dynamo.fake_tensors"
 """What it took to find out a node's result, with tensors that have no data."""
-HEARD = frozenset({GARBAGE, *WAITS, CODEGEN, SIDE_EFFECTS, ASSEMBLE, FAKE_TENSORS})
+EFFECT_MADE = "dynamo.side_effect"
+"""What it took to make the bytecode of one side effect."""
+GENERATING = "GraphLowering.codegen"
+"""The backend's name for generating code, with its compilers where they do not work beside."""
+HEARD = frozenset({GARBAGE, *WAITS, CODEGEN, SIDE_EFFECTS, EFFECT_MADE, ASSEMBLE, FAKE_TENSORS})
 """The names of what the compiler does not time itself."""
 GUARD_MADE = "guard."
 """How the name of what it took to make a guard begins; behind it stands the guard's kind."""
@@ -88,6 +92,11 @@ class Timing(msgspec.Struct, frozen=True, omit_defaults=True):
     """Where this is no phase but an answer, which takes no time."""
     guard: int | None = None
     """The number of the guard that was made in it."""
+    side_effect: int | None = None
+    """The number of the side effect whose bytecode was made in it: the last one of that object, or
+    of that attribute of it."""
+    kernels: int | None = None
+    """How many kernels the backend has counted while it generated code; None: it counts none."""
     compile_id: str = ""
     """The compiler's name of the compilation that this belongs to, where no translation was under
     way: a backward is compiled long after its forward."""

@@ -85,5 +85,6 @@ if __name__ == "__main__":
         for each in get_compilation_metrics()
     ]
     times = {name: times for name, times in compilation_time_metrics.items() if times}
-    told = {"times": times, "metrics": metrics, "functions": functions}
+    kernels = torch._inductor.metrics.generated_kernel_count
+    told = {"times": times, "metrics": metrics, "functions": functions, "kernels": kernels}
     Path(sys.argv[1]).write_text(json.dumps(told))

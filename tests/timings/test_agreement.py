@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from stepper.analysis.compile_times import CompileTimes
+from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.spans import SpanKind, spans, walk
 from stepper.model.timing import TRACING
 from stepper.recording.reader import Recording
@@ -56,6 +57,7 @@ class Ran:
         told = json.loads(counted.read_text())
         self.metrics: list[dict[str, Any]] = told["metrics"]
         self.functions: list[models.Function] = told["functions"]
+        self.kernels: int = told["kernels"]
         self.recording = Recording.open(str(file))
         self.times = CompileTimes(self.recording)
 
@@ -88,6 +90,12 @@ def test_nearly_all_of_the_wall_time_is_attributed(ran: Ran) -> None:
     # What no phase within another has taken is said as that one's own: nothing is lost between.
     told = sum(each.own for root in ran.times.roots for each in root.walk())
     assert told == pytest.approx(ran.times.total, rel=0.001)
+
+
+def test_as_many_kernels_are_told_as_inductor_counts(ran: Ran) -> None:
+    assert ran.kernels > 1
+    assert ran.times.kernels == ran.kernels
+    assert f"generating code for {ran.kernels} kernels" in next(slow_lines(ran.recording)).text
 
 
 def test_functions_agree_with_the_profiler(ran: Ran) -> None:

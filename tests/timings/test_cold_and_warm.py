@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from stepper.analysis.compare_times import time_diff_lines
+from stepper.analysis.compile_times import CompileTimes
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.conftest import ROOT, clean_environment
@@ -31,6 +32,7 @@ def test_a_warm_cache_says_what_it_saved_and_why_a_graph_missed(tmp_path: Path) 
     """The second run has another constant in one of two graphs."""
     cold, warm = recorded(tmp_path, "cold", 3), recorded(tmp_path, "warm", 4)
     told = [" ".join(line.text.split()) for line in time_diff_lines(cold, warm)]
+    assert CompileTimes(cold).kernels == 2 * CompileTimes(warm).kernels == 2
     cold.close()
     warm.close()
     assert "a: fx_graph_cache miss 2" in told

@@ -8,7 +8,7 @@ import pytest
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.slow_lines import slow_lines
-from stepper.model.timing import COMPILE_LOCK, FILE_LOCK, SIDE_EFFECTS
+from stepper.model.timing import COMPILE_LOCK, EFFECT_MADE, FILE_LOCK, SIDE_EFFECTS
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.conftest import ROOT, clean_environment
@@ -57,3 +57,20 @@ def test_side_effects_have_their_part_of_making_bytecode(recording: Recording) -
     assert made
     assert {names[each.parent or 0] for each in made} == {"compile_attempt_0"}
     assert sum(each.nanoseconds for each in made) > 0
+
+
+def test_each_side_effects_bytecode_has_its_own_time(recording: Recording) -> None:
+    names = {each.id: each.name for each in recording.timings() or []}
+    made = [each for each in recording.timings() or [] if each.name == EFFECT_MADE]
+    assert {names[each.parent or 0] for each in made} == {SIDE_EFFECTS}
+    (attempt,) = recording.attempts(made[0].translation or 0)
+    effects = {each.id: each for each in recording.side_effects(None, attempt=attempt.id)}
+    assert {each.side_effect for each in made} == effects.keys()
+    texts = {each.text for each in effects.values()}
+    assert len(texts) == 3
+    assert texts > {"G['calls'] = 1", "G['kept'] changes"}
+    lines = [line.text for line in slow_lines(recording)]
+    at = next(n for n, line in enumerate(lines) if line.startswith("side effects, made in "))
+    told = " ".join(lines[at + 1 : at + 4])
+    assert "G['kept'] changes  from tests/timings/waiting.py:" in told
+    assert "G['calls'] = 1  from tests/timings/waiting.py:" in told

@@ -14,6 +14,7 @@ from tests.timings.programs import SLEEP
 
 compiles, comes, held = threading.Event(), threading.Event(), threading.Event()
 kept: list[Tensor] = []
+calls = 0
 
 
 def hold(path: str) -> None:
@@ -34,10 +35,26 @@ def backend(module, _inputs):
     return module.forward
 
 
+def remembering():
+    last = None
+
+    def remember(x):
+        nonlocal last
+        last = x * 3
+
+    return remember
+
+
+remember = remembering()
+
+
 @torch.compile(backend=backend)
 def first(x: Tensor) -> Tensor:
-    """Has a side effect."""
+    """Has three side effects."""
+    global calls
+    calls += 1
     kept.append(x + 1)
+    remember(x)
     return x * 2
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from stepper.debuggee.engine import Recorder
+from stepper.engines.dynamo.effects_made import EffectsMade
 from stepper.model.timing import ASSEMBLE, CODEGEN, SIDE_EFFECTS
 from stepper.uncompiled import keep_out
 
@@ -18,9 +19,11 @@ from stepper.uncompiled import keep_out
 class BytecodeMade:
     """Hears what begins."""
 
-    def __init__(self, translation: Callable[[], int | None]) -> None:
-        """`translation` gives the number of the innermost that is under way."""
+    def __init__(self, translation: Callable[[], int | None], effects: EffectsMade) -> None:
+        """`translation` gives the number of the innermost that is under way; `effects` hears of
+        each side effect."""
         self._translation = translation
+        self._effects = effects
         self._recorder: Recorder
         self._part = ""
         """The phase that is under way; empty: none is."""
@@ -52,8 +55,11 @@ class BytecodeMade:
     def on_side_effects_made(self) -> None:
         """See `versions`."""
         self._go_on_with(SIDE_EFFECTS)
+        self._effects.entered()
 
-    on_new_objects_made = on_side_effects_made
+    def on_new_objects_made(self) -> None:
+        """See `versions`."""
+        self._go_on_with(SIDE_EFFECTS)
 
     def on_graph_compiled(self) -> None:
         """See `versions`: the graph is about to be made ready."""
@@ -84,6 +90,7 @@ class BytecodeMade:
         self._graphs = [each for each in self._graphs if each != translation]
 
     def _go_on_with(self, part: str) -> None:
+        self._effects.left()
         if part != self._part:
             if self._part:
                 self._recorder.phase_ended(self._part, self._translation())

@@ -27,6 +27,7 @@ from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice
 from stepper.engines.dynamo.describe import DynamoDescriber
+from stepper.engines.dynamo.effects_made import EffectsMade
 from stepper.engines.dynamo.entries import ENTRIES
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.fake_tensors import FakeTensors
@@ -73,7 +74,8 @@ class DynamoEngine(WatchesCollectives):
         self._untranslated = Untranslated(self._codes)
         self._mutations = Mutations(self._translations)
         innermost = self._translations.innermost
-        self._bytecode_made = BytecodeMade(innermost)
+        self._effects_made = EffectsMade(self._mutations.attempt)
+        self._bytecode_made = BytecodeMade(innermost, self._effects_made)
         self._fake_tensors = FakeTensors(innermost)
         self._guards_made = GuardsMade(self._translations.guarded)
         self._phases = Phases(innermost, self._bytecode_made, self._guards_made)
@@ -102,6 +104,7 @@ class DynamoEngine(WatchesCollectives):
         translations = self._translations
         translations.begin(recorder, self._describer)
         self._mutations.begin(recorder, self._describer)
+        self._effects_made.begin(recorder)
         self._bytecode_made.begin(recorder)
         self._fake_tensors.begin(recorder)
         self._phases.begin(recorder, self.safely)
@@ -148,7 +151,7 @@ class DynamoEngine(WatchesCollectives):
         name = f"on_{meaning}"
         owners = (
             self._mutations, self._phases, self._phases.waits, self._bytecode_made,
-            self._fake_tensors, self._guards_made, self._translations,
+            self._effects_made, self._fake_tensors, self._guards_made, self._translations,
         )  # fmt: skip
         owner = next(owner for owner in owners if hasattr(owner, name))
         hook: Callable[..., None] = getattr(owner, name)

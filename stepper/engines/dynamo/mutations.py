@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from stepper.engines.dynamo.translations import Translations
 
 
+CELL = "cell_contents"
+"""The attribute that a cell's value is in."""
+
+
 class Mutations:
     """The hooks of what changes trackers."""
 
@@ -88,27 +92,27 @@ class Mutations:
             self.on_outputs_moved(fields_of(body).get("items"))
 
     def on_mutated(self, var: Any) -> None:
-        if (attempt := self._attempt()) is not None:
+        if (attempt := self.attempt()) is not None:
             self._recorder.about_to_mutate(var)
             # What the traced code made itself needs no replay.
             mutation = fields_of(var).get("mutation_type")
             if type(mutation).__name__ == "ValueMutationExisting":
-                self._recorder.side_effect(
+                attempt.side_effects[id(var), ""] = self._recorder.side_effect(
                     attempt, "mutation", var, self._label(var), " changes", None
                 )
 
     def on_attribute_stored(self, item: Any, name: str, value: Any) -> None:
-        if (attempt := self._attempt()) is None:
+        if (attempt := self.attempt()) is None:
             return
         self._recorder.about_to_mutate(item)
-        cell = name == "cell_contents"
-        changed = f"{self._label(item)}{'' if cell else f'.{name}'}"
-        self._recorder.side_effect(
-            attempt, "cell" if cell else "attribute", item, changed,
+        whole = {"CellVariable": "cell", "NewGlobalVariable": "global"}.get(type(item).__name__)
+        changed = f"{self._label(item)}{'' if whole else f'.{name}'}"
+        attempt.side_effects[id(item), name] = self._recorder.side_effect(
+            attempt, whole or "attribute", item, changed,
             f" = {self._label(value)}", value,
         )  # fmt: skip
 
-    def _attempt(self) -> LiveAttempt | None:
+    def attempt(self) -> LiveAttempt | None:
         """The one whose side effects are recorded."""
         now = self._translations.now
         return None if now is None or not self._recorder.everything else now.attempt

@@ -15,7 +15,15 @@ from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.bytecode_made import BytecodeMade
 from stepper.engines.dynamo.guards_made import GuardsMade
 from stepper.engines.dynamo.waits import Waits
-from stepper.model.timing import ATTEMPT, AUTOGRAD_CACHE, BACKEND, GUARDS, TRACING, CacheAnswer
+from stepper.model.timing import (
+    ATTEMPT,
+    AUTOGRAD_CACHE,
+    BACKEND,
+    GENERATING,
+    GUARDS,
+    TRACING,
+    CacheAnswer,
+)
 from stepper.uncompiled import keep_out
 
 _ANSWER = re.compile(r"(?P<cache>\w+_cache)_(?P<state>hit|miss|bypass|disabled)")
@@ -37,6 +45,8 @@ class Phases:
         self._guards = guards
         self.waits = Waits(translation)
         self._recorder: Recorder
+        self._kernels: list[int | None] = []
+        """What Inductor had counted when each phase began in which code is generated now."""
         self._loaded: dict[tuple[str, str], str] = {}
         """Where the program has loaded what is in caches, by cache and key."""
         self._hear_autograd: Hook
@@ -75,6 +85,8 @@ class Phases:
         self._recorder.phase_began(event_name)
         if event_name == GUARDS:
             self._guards.entered()
+        elif event_name == GENERATING:
+            self._kernels.append(versions.kernels_generated())
 
     def on_phase_ended(self, event_name: str) -> None:
         """See `versions`."""
@@ -84,11 +96,18 @@ class Phases:
             self._made.attempt_ended()
         elif event_name == GUARDS:
             self._guards.left()
-        self._recorder.phase_ended(event_name, translation, compile_id)
+        kernels = self._generated() if event_name == GENERATING else None
+        self._recorder.phase_ended(event_name, translation, compile_id, kernels=kernels)
         if event_name == TRACING:
             self._made.tracing_ended()
         elif event_name == BACKEND:
             self._made.backend_ended()
+
+    def _generated(self) -> int | None:
+        """The kernels since the phase began that ends."""
+        before = self._kernels.pop() if self._kernels else None
+        now = versions.kernels_generated()
+        return None if before is None or now is None else now - before
 
     def on_instant_noted(self, event_name: str, metadata: Any) -> None:
         """See `versions`. What torch notes without a duration are answers of its caches, mostly."""

@@ -23,7 +23,13 @@ import torch._dynamo.config
 import torch._dynamo.utils
 import torch.export
 import torch.fx.experimental._config
-from torch._dynamo import convert_frame, output_graph, symbolic_convert, trace_rules
+from torch._dynamo import (
+    convert_frame,
+    output_graph,
+    side_effects,
+    symbolic_convert,
+    trace_rules,
+)
 from torch._dynamo.exc import (
     RestartAnalysis,
     SkipFrame,
@@ -441,6 +447,30 @@ WRAP_CODE = _code_of(
     builder, "_wrap_to_fake_tensor_and_record_impl", "wrap_to_fake_tensor_and_record"
 )
 """The code of what gives a tensor, its parameter `e`, sizes that may be symbols."""
+
+
+_REPLAY_FILE = side_effects.__file__
+_REPLAY = "codegen_update_mutated"
+
+
+def replayed(making: FrameType | None) -> tuple[Any, str] | None:
+    """The tracker whose changes a frame of PyCodegen's helps to replay, and perhaps the attribute;
+    None: it makes a part of such a value, or something else."""
+    asking = making.f_back if making is not None else None
+    replay = asking
+    while replay is not None and replay.f_code.co_filename == _REPLAY_FILE:
+        if replay.f_code.co_name == _REPLAY:
+            name = asking.f_locals.get("name") if asking is not None else None
+            return replay.f_locals.get("var"), name if type(name) is str else ""
+        replay = replay.f_back
+    return None
+
+
+def kernels_generated() -> int | None:
+    """How many Inductor has counted in this process; None: it was not imported."""
+    metrics = sys.modules.get("torch._inductor.metrics")
+    count = getattr(metrics, "generated_kernel_count", None)
+    return count if type(count) is int else None
 
 
 CONFIGS: dict[str, Any] = {

@@ -124,6 +124,8 @@ _POINTS: dict[str, ProbePoint] = {
     "side_effects_made": ProbePoint(
         "torch._dynamo.side_effects", "SideEffects.codegen_update_mutated", ()
     ),
+    # Of whatever is to be on the stack: most of them have nothing to do with side effects.
+    "value_made": ProbePoint("torch._dynamo.codegen", "PyCodegen.__call__", ()),
     "graph_compiled": ProbePoint(
         "torch._dynamo.output_graph", "OutputGraph.compile_and_call_fx_graph", ()
     ),
@@ -264,7 +266,7 @@ MARKED = frozenset(
 OF_DETAIL = frozenset(
     {
         "function_made", "attribute_stored", "mutated", "tensor_method", "outputs_moved",
-        "flags_moved", "output_moved", "result_asked", "result_known",
+        "flags_moved", "output_moved", "result_asked", "result_known", "value_made",
     }
 )  # fmt: skip
 """What only matters when every instruction is recorded."""
