@@ -5,6 +5,7 @@ A way is an engine and how it is watched, such as `dynamo:lookups`; see `WAYS`.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import importlib
 import itertools
@@ -48,6 +49,7 @@ def run(way: str, rounds: int, folder: Path) -> dict[str, census.Census]:
     engine, _, how = way.partition(":")
     for module in _IMPORTED:
         importlib.import_module(module)
+    ast.unparse(ast.Pass())  # Python 3.14 imports then what it takes
     compile: Any = torch.compile
     reset = torch._dynamo.reset
     if engine == "native":

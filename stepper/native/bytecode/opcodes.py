@@ -69,6 +69,9 @@ ALWAYS_A_KEYWORD_SLOT = PYTHON >= (3, 14)
 EXIT_BELOW_SELF = PYTHON >= (3, 14)
 """A `with` block keeps its exit function, and above it self or NULL, for a call of both."""
 
+NULL_IS_POPPED = EXIT_BELOW_SELF
+"""POP_TOP takes a NULL, too: so a block's is taken from the stack when it has been left."""
+
 SPECIAL_METHODS: tuple[str, ...] = tuple(getattr(opcode, "_special_method_names", ()))
 """By LOAD_SPECIAL's argument."""
 

@@ -62,10 +62,11 @@ def _is_tensor(value: VariableTracker) -> bool:
     return isinstance(value, TensorVariable)
 
 
-def restore(codegen: PyCodegen, names: list[str], base: int) -> None:
+def restore(codegen: PyCodegen, names: list[str], handled: int, base: int) -> None:
     """Do what is pending; give the variables and the stack their values.
 
-    Below `base` a NULL is left out: it could not be taken from the stack again.
+    From `handled` to `base` a NULL is left out: not every Python takes one from the stack again.
+    What is below `handled` the program's handler finds.
     """
     tx = codegen.tx
     stack = list(enumerate(tx.stack))
@@ -103,7 +104,7 @@ def restore(codegen: PyCodegen, names: list[str], base: int) -> None:
     write_grad_mode(codegen)
     for index, value in stack:
         if isinstance(value, NullVariable):
-            if index >= base:
+            if index < handled or index >= base:
                 codegen.push_null()
         else:
             codegen.emit("LOAD_FAST", codegen.on_stack(index))

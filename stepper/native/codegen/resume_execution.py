@@ -100,7 +100,7 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     called = not info_of(tx.f_code).function
     names = needed_locals(codegen, live_locals(tx.f_code, inst.index), called)
     base = _base(tx, inst) if resumes else 0
-    restore(codegen, names, base)
+    restore(codegen, names, _handled_depth(tx, inst), base)
     if not resumes:
         label = Label()
         codegen.emit("JUMP_FORWARD", label)
@@ -115,7 +115,9 @@ def write_break(tx: InstructionTranslator, inst: Instruction) -> None:
     elif loops:
         _write_iteration(codegen, inst, names, base)
     elif _enters(tx, inst):
-        next_index, kinds = _write_entering(codegen, inst)
+        begin = len(codegen.output)
+        next_index, kinds, done = _write_entering(codegen, inst)
+        _have_handled(codegen, inst, begin, done)
         _write_resume(codegen, inst, next_index, names, kinds)
     else:
         begin = len(codegen.output)
@@ -155,13 +157,17 @@ def _can_resume(tx: InstructionTranslator, inst: Instruction) -> bool:
 def _reaches_its_handler(tx: InstructionTranslator, inst: Instruction) -> bool:
     """Whether what the instruction raises can go to the program's handler: what that finds on the
     stack is there, and nothing is being handled meanwhile."""
-    entry = handler_of(tx.f_code, inst.index)
-    if entry is None:
+    if handler_of(tx.f_code, inst.index) is None:
         return True
-    below = tx.stack[: entry.depth]
-    plain = not any(isinstance(value, NullVariable) for value in below)
-    simple = inst.opname != "FOR_ITER" and not _enters(tx, inst)
-    return plain and simple and not tx.handled
+    below = tx.stack[: _handled_depth(tx, inst)]
+    plain = opcodes.NULL_IS_POPPED or not any(isinstance(value, NullVariable) for value in below)
+    return plain and inst.opname != "FOR_ITER" and not tx.handled
+
+
+def _handled_depth(tx: InstructionTranslator, inst: Instruction) -> int:
+    """How much of the stack the program's handler finds, if there is one."""
+    entry = handler_of(tx.f_code, inst.index)
+    return 0 if entry is None else entry.depth
 
 
 def _is_detour(tx: InstructionTranslator, inst: Instruction, written: ResumeInfo) -> bool:
@@ -257,7 +263,7 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> tupl
         each.location = program.location
     kinds += after
     done = len(codegen.output)
-    _store_stack(codegen, kinds)
+    _store_stack(codegen, inst, kinds)
     return kinds, done
 
 
@@ -268,7 +274,7 @@ def _enters(tx: InstructionTranslator, inst: Instruction) -> bool:
     return following == "LOAD_SPECIAL"
 
 
-def _write_entering(codegen: PyCodegen, inst: Instruction) -> tuple[int, list[bool]]:
+def _write_entering(codegen: PyCodegen, inst: Instruction) -> tuple[int, list[bool], int]:
     """Enter a context manager, up to the call of its `__enter__`, and store what that leaves.
 
     The exit function is bound, so that it is known to have NULL for a self. Returns the index of
@@ -294,19 +300,24 @@ def _write_entering(codegen: PyCodegen, inst: Instruction) -> tuple[int, list[bo
     for each in codegen.output[begin:]:
         each.location = entering[0].location
     after = [*below, True, False, True]
-    _store_stack(codegen, after)
-    return index + 5, after
+    done = len(codegen.output)
+    _store_stack(codegen, inst, after)
+    return index + 5, after, done
 
 
-def _store_stack(codegen: PyCodegen, kinds: list[bool]) -> None:
+def _store_stack(codegen: PyCodegen, inst: Instruction, kinds: list[bool]) -> None:
     """Put what is on the stack into variables: not before the instruction has been done, or what it
     calls could see them.
 
-    kinds: for each place, whether it holds a value; there is nothing on the stack for others.
+    kinds: for each place, whether it holds a value. For others there is nothing on the stack, but
+    a NULL where the instruction's handler would find it.
     """
+    handled = _handled_depth(codegen.tx, inst)
     for place in range(len(kinds) - 1, -1, -1):
         if kinds[place]:
             codegen.store(codegen.on_stack(place))
+        elif place < handled:
+            codegen.pop_top()
 
 
 def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str], keeps: bool) -> None:
@@ -327,7 +338,7 @@ def _write_branches(codegen: PyCodegen, inst: Instruction, names: list[str], kee
     kinds = [not isinstance(value, NullVariable) for value in tx.stack[:-1]]
 
     def go_on(index: int, kinds: list[bool]) -> None:
-        _store_stack(codegen, kinds)
+        _store_stack(codegen, inst, kinds)
         _write_resume(codegen, inst, index, names, kinds)
 
     if keeps:
@@ -346,13 +357,13 @@ def _write_iteration(codegen: PyCodegen, inst: Instruction, names: list[str], ba
     kinds = [not isinstance(value, NullVariable) for value in codegen.tx.stack]
     ended = Label()
     codegen.emit("FOR_ITER", ended)
-    _store_stack(codegen, [*kinds, True])  # with the item
+    _store_stack(codegen, inst, [*kinds, True])  # with the item
     _write_resume(codegen, inst, inst.index + 1, names, [*kinds, True])
     codegen.output.append(ended)
     after = ["END_FOR"] * opcodes.END_FOR + [opcodes.POP_ITERATOR] * opcodes.ITERATOR_STAYS
     for name in after:
         codegen.emit(name)
-    _store_stack(codegen, kinds[:base])
+    _store_stack(codegen, inst, kinds[:base])
     _write_resume(codegen, inst, inst.target + len(after), names, kinds[:base])
 
 

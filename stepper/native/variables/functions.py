@@ -308,14 +308,14 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             return tx.realize(stored[name])
         if not has(types.FunctionType, name):
             raise no_attribute(types.FunctionType, name)
-        if name == "__annotations__" and 16 not in self.attributes:
+        if name == "__annotate__":
+            return ConstantVariable(None) if "__annotations__" in stored else self._annotate(tx)
+        if name == "__annotations__" and _is_none(self._annotate(tx)):
             pairs = self.attributes[4].unpack(tx) if 4 in self.attributes else []
             names = [each.as_python_constant() for each in pairs[::2]]
             made = ConstDictVariable.new(dict(zip(names, pairs[1::2], strict=True)), self.guards)
             self.var_setattr(tx, name, made)
             return made
-        if name == "__annotate__":
-            return self.attributes.get(16, ConstantVariable(None))
         if name == "__dict__" and polyfills.is_polyfill(tx.f_code):  # it only reads it
             own = {k: v for k, v in stored.items() if not has(types.FunctionType, k)}
             return ConstDictVariable.new(dict(own), self.guards)
@@ -328,10 +328,21 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             raise self.refuse(f"attribute {name}")
         return wrap_constant(found, self.guards)
 
+    def _annotate(self, tx: Translator) -> VariableTracker:
+        """What was to make its annotations, when it was made or last given one."""
+        given = tx.output.side_effects.load_attr(self, "__annotate__")
+        return self.attributes.get(16, ConstantVariable(None)) if given is None else given
+
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         texts = name in ("__name__", "__qualname__")
         text = isinstance(value, ConstantVariable) and type(value.value) is str
-        if has(types.FunctionType, name) and not (text if texts else name in _STORED_AS_IS):
+        allowed = text if texts else name in _STORED_AS_IS
+        if name == "__annotate__" and has(types.FunctionType, name):
+            # One that is called when the annotations are read: what was stored as them is gone.
+            stored = tx.output.side_effects.stored(self)
+            makes = isinstance(value, BaseUserFunctionVariable) and "__annotations__" not in stored
+            allowed = makes or _is_none(value)
+        if has(types.FunctionType, name) and not allowed:
             raise self.refuse(f"assignment to attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
 
@@ -368,6 +379,10 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             codegen(value)
             codegen.emit("SWAP", 2)
             codegen.emit("STORE_ATTR", name)
+
+
+def _is_none(value: VariableTracker) -> bool:
+    return isinstance(value, ConstantVariable) and value.value is None
 
 
 def bind_arguments(

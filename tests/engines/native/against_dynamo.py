@@ -58,6 +58,10 @@ NOT_EAGER = frozenset(
 """Programs of the corpus whose output depends on the compiler: they print whether they are
 compiled, or what Dynamo counts or raises, or compile a class."""
 
+FORKS = frozenset({"gloo_ranks"})
+"""Programs that fork: in a process in which others have run autograd may refuse that (it does where
+torch is built for an accelerator). `tests/real/test_ranks.py` runs them alone."""
+
 Compiler = Callable[..., Any]
 """Takes what `torch.compile` takes."""
 
@@ -144,7 +148,7 @@ def all_programs() -> list[Program]:
         for function, args in functions:
             name = function.__name__.rstrip("_")
             found.append(Program(group, name, functools.partial(_call, function, args)))
-    scripts = [path for path in sorted(CORPUS.glob("*.py")) if path.stem not in NOT_EAGER]
+    scripts = [path for path in sorted(CORPUS.glob("*.py")) if path.stem not in NOT_EAGER | FORKS]
     found += [Program("tests/corpus", p.name, functools.partial(_script, p)) for p in scripts]
     found += [Program("models", name, functools.partial(_model, name)) for name in models.MODELS]
     return found

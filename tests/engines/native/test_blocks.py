@@ -39,7 +39,26 @@ class Swallowing:
         return kind is ValueError
 
 
-FAILING = ("an_error_leaves_a_block", "an_error_of_the_program", "an_error_and_a_finally")
+class Telling:
+    """A context that breaks the graph, and may fail, when it is entered."""
+
+    def __init__(self, error: type[Exception] | None = None) -> None:
+        self.error = error
+
+    def __enter__(self) -> str:
+        note("enter", self.error)
+        return "told"
+
+    def __exit__(self, *about: object) -> None:
+        note("exit")
+
+
+FAILING = (
+    "an_error_leaves_a_block",
+    "an_error_of_the_program",
+    "an_error_and_a_finally",
+    "an_entering_that_fails",
+)
 """Those in which the call that breaks the graph fails: the program's own code handles that."""
 
 
@@ -68,6 +87,28 @@ def blocks_in_blocks(x: torch.Tensor) -> Any:
         note("outer")
         d = x * c
     return a, b, c, d
+
+
+@program
+def an_entering_in_a_block(x: torch.Tensor) -> Any:
+    with torch.no_grad():
+        y = x * 2
+        with Telling() as told:
+            y = y + x
+        y = y * 3
+    return y, told, x + 1
+
+
+@program
+def an_entering_that_fails(x: torch.Tensor) -> Any:
+    try:
+        with torch.no_grad():
+            y = x * 2
+            with Telling(KeyError):
+                y = y + x
+    except KeyError as error:
+        return x * y, str(error), torch.is_grad_enabled()
+    return y
 
 
 @program

@@ -229,7 +229,8 @@ def _by_kind(table: Any, x: torch.Tensor) -> Any:
     table[_Kind] = x
     found = [x * factor for key, factor in table.items() if key is not _Kind]
     del table[_Kind]
-    return found, [str(key) for key in table], table.get(int)
+    keys = list(table)  # a break below is in the program's own frame from Python 3.12 on
+    return found, [str(key) for key in keys], table.get(int)
 
 
 contents(
