@@ -24,7 +24,7 @@ from stepper.analysis.walks import compilations, graphs
 from stepper.client.plan import Plan
 from stepper.client.replay import SECONDS, Progress, replayed
 from stepper.client.scratch import Edit, Sources, line_after, line_before
-from stepper.client.text import clip, one_line
+from stepper.client.text import clip, one_line, without_colours
 from stepper.model.change import Change, Decorate, Dynamic, Setting
 from stepper.model.lookup import Aspect
 from stepper.model.trace import EventKind, Outcome, headline
@@ -278,9 +278,10 @@ def _printed(output: str) -> Iterator[str]:
     breaks."""
     warned = False
     for line in output.splitlines():
+        bare = without_colours(line)
         if warned:
-            warned = not line.startswith("  ")  # the line of source that ends a warning
-        elif _WARNING.match(line) or _OURS.match(line):
+            warned = not bare.startswith("  ")  # the line of source that ends a warning
+        elif _WARNING.match(bare) or _OURS.match(bare):
             warned = True
-        elif not _LOGGED.match(line):
+        elif not _LOGGED.match(bare):
             yield line

@@ -12,7 +12,6 @@ import ast
 import difflib
 import json
 import os
-import re
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -21,14 +20,13 @@ import stepper.debuggee
 from stepper.client.launch import LaunchSpec
 from stepper.client.plan import Plan, ReplayError
 from stepper.client.program import program_file
-from stepper.client.text import short_path
+from stepper.client.text import short_path, without_colours
 
 _LARGEST = 2_000_000
 """Bytes of a file that is looked into."""
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 _CONTEXT = 2
 """Lines of a patch around each change."""
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Edit(msgspec.Struct, frozen=True):
@@ -200,7 +198,7 @@ def exception_line(output: str) -> str:
     """The exception's message in a program's output: the first line of it, and neither a frame of
     the traceback nor the marks below its code; without a traceback the last line. (On a terminal
     a traceback has colours, since Python 3.13.)"""
-    lines = [line.rstrip() for line in _COLOUR.sub("", output).splitlines()]
+    lines = [line.rstrip() for line in without_colours(output).splitlines()]
     begun = [at for at, line in enumerate(lines) if line.startswith("Traceback (most recent call")]
     if begun:
         for line in lines[begun[-1] + 1 :]:

@@ -27,6 +27,7 @@ from stepper.model.trace import (
 from stepper.model.value import TensorMeta, Value
 
 _INSTALLED = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 ELLIPSIS = "…"
 BY_HAND = " by hand"
 """Behind the name of a walk that the user asked for at a stop."""
@@ -60,6 +61,11 @@ def clip(text: str, width: int) -> str:
     if len(text) <= width:
         return text
     return text[: max(width - 1, 0)] + ELLIPSIS if width > 0 else ""
+
+
+def without_colours(text: str) -> str:
+    """What a program printed, without what gives it colours on a terminal, as tracebacks have."""
+    return _COLOUR.sub("", text)
 
 
 def short_path(path: str, cwd: str = "") -> str:

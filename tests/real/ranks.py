@@ -15,11 +15,13 @@ import tempfile
 from pathlib import Path
 
 from stepper.analysis import rank_lines, ranks
+from stepper.client.text import short_path
 from stepper.recording.session_folder import read
 from tests.conftest import ROOT, clean_environment
 from tests.ready import stepper
 
 PROGRAM = ROOT / "tests" / "real" / "planted.py"
+SHOWN = short_path(str(PROGRAM))
 SAME = ("same", "traced")
 PLANTED = ("shape", "branch", "environment", "break", "cache", "skip")
 """Kinds of divergence that end, and that ranks of one job can have each its own of."""
@@ -85,10 +87,10 @@ def _expected(kind: str, rank: str) -> tuple[str, ...]:
         at = line('os.environ.get("FAST")')
         return (f"{rank}  decides by True, line {at}: if os.environ.get",)
     if kind == "break":
-        return (f"{rank} breaks the graph at {PROGRAM}:{line('graph_break()')}",)
+        return (f"{rank} breaks the graph at {SHOWN}:{line('graph_break()')}",)
     if kind == "cache":
         at = line("before all others")
-        return (f"{rank}  was called at {PROGRAM}:{at}", "L['scale'] == 3")
+        return (f"{rank}  was called at {SHOWN}:{at}", "L['scale'] == 3")
     if kind == "skip":
         return (
             "first divergence: only rank 0 compiles 0/1 work.<locals>.step",
