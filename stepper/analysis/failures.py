@@ -20,7 +20,7 @@ from stepper.client.text import source_line
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
-from stepper.model.trace import MomentId, Node, Outcome, Phase, Translation
+from stepper.model.trace import Event, MomentId, Node, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 _MARKED = frozenset({Why.MARKED, Why.MARKED_UNBACKED, Why.MARKED_MAYBE, Why.EXPORT})
@@ -137,6 +137,21 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
     ]
     found.sort(key=lambda each: each.failure.moment)
     return [each for each in found if _is_of(recording, each, function)]
+
+
+def failure_at(recording: Recording, event: Event) -> Failed | None:
+    """The failure that an exception's event is about, also while it is not known yet what comes of
+    it, as at a stop there; None: a frame was given up because of a graph break, which says more."""
+    every = {item.id: item for item in compilations(recording)}
+    for failure in recording.failures():
+        item = every.get(failure.translation or 0) or _forward(failure, every)
+        if failure.id != event.ref:
+            continue
+        broken = {recording.attempt(each.attempt).translation for each in recording.graph_breaks()}
+        if item is not None and item.outcome is not Outcome.RUNNING and not _counts(item, broken):
+            return None
+        return _failed(recording, failure, item)
+    return None
 
 
 def _is_of(recording: Recording, failed: Failed, function: str) -> bool:

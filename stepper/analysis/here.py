@@ -19,7 +19,7 @@ from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import break_before, cause_of_one
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
 from stepper.analysis.failure_changes import change_of
-from stepper.analysis.failures import failures
+from stepper.analysis.failures import failure_at
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.reasons import reasons_of
@@ -69,7 +69,7 @@ from stepper.client.text import (
     walk_name,
 )
 from stepper.model.program import PythonFrame, UserLine
-from stepper.model.trace import Event, EventKind, MomentId, Phase, Translation, headline
+from stepper.model.trace import Event, EventKind, MomentId, Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
 
 _RANKED = (
@@ -254,15 +254,9 @@ def _broken(recording: Recording, event: Event) -> Here:
 
 
 def _failed(recording: Recording, event: Event) -> Here:
-    found = [
-        each
-        for each in failures(recording)
-        if event.moment == each.failure.moment
-        or (each.translation is not None and each.translation.id == event.ref)
-    ]
-    if not found:
+    failed = failure_at(recording, event)
+    if failed is None:
         return _told(recording, event)
-    failed = found[-1]
     culprit = _at_site(recording, failed.sites[0]) if failed.sites and failed.certain else None
     if culprit is None and failed.place is not None:
         culprit = Culprit(failed.place)
@@ -272,8 +266,11 @@ def _failed(recording: Recording, event: Event) -> Here:
     leads += map(_unindented, blamed_lines(recording, failed))
     if failed.certain:
         leads += [_called_from(recording, site) for site in failed.sites[1:]]
+    # At a stop there it is not known yet what comes of it.
+    item = failed.translation
+    goes_on = item is not None and item.outcome is Outcome.RUNNING
     return Here(
-        one_line(failed_headline(failed)),
+        _said(recording, event) if goes_on else one_line(failed_headline(failed)),
         event.kind,
         culprit,
         "" if change is None else str(change),

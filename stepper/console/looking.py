@@ -63,6 +63,11 @@ def where(shell: Shell, argument: str) -> None:
     state, recording = shell.state, shell.recording
     translation = recording.translation(state.translation)
     cwd = recording.facts.cwd
+    stopped = shell.session.stopped
+    if stopped is not None and shell.cursor.at_stop and stopped.stack:
+        # What was recorded last is over: the program is elsewhere.
+        shell.screen.lines(f"   {python_frame_line(frame, cwd)}" for frame in stopped.stack)
+        return
     for frame in translation.python_stack:
         shell.screen.say(f"   {python_frame_line(frame, cwd)}", "dim")
     selected = shell.selected % len(state.frames)

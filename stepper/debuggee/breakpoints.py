@@ -6,12 +6,14 @@ instructions at which any of them can stop are worked out once, when the code is
 
 from __future__ import annotations
 
+import ast
+import builtins
 import os
 from collections.abc import Callable, Collection, Iterable
 
 import msgspec
 
-from stepper.debuggee.evaluator import Evaluation, evaluate
+from stepper.debuggee.evaluator import Evaluation, evaluate, shorten
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT, Subject
 from stepper.model.breakpoint import CACHE_KINDS, SHAPE_KINDS, Breakpoint, BreakpointKind
 from stepper.model.matching import (
@@ -186,4 +188,28 @@ def _check(condition: str, names: Callable[[], dict[str, object]]) -> Evaluation
         namespace = names()
     except LookupError as error:
         return Evaluation(False, str(error))
-    return evaluate(condition, namespace, condition=True)
+    outcome = evaluate(condition, namespace, condition=True)
+    there = "" if outcome.ok else _names_there(condition, namespace)
+    return msgspec.structs.replace(outcome, text=outcome.text + there) if there else outcome
+
+
+def _names_there(condition: str, namespace: dict[str, object]) -> str:
+    """Which names there are, where a condition has one that is not; else empty."""
+    try:
+        tree = ast.parse(condition.strip(), mode="eval")
+    except SyntaxError:
+        return ""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and not hasattr(builtins, node.id):
+            try:
+                namespace[node.id]
+            except NameError:
+                return ""  # that says what there is instead
+            except KeyError:
+                break
+    else:
+        return ""
+    known = namespace.get("locals")
+    traced = ", ".join(map(repr, known)) if type(known) is dict and known else "none"
+    names = ", ".join(name for name in namespace if not name.startswith("_"))
+    return shorten(f"; locals of the traced frame: {traced}; also here: {names or 'none'}")

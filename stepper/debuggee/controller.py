@@ -35,7 +35,7 @@ from stepper.debuggee.channel import Channel
 from stepper.debuggee.engine import Cache, Engine, Recorder
 from stepper.debuggee.evaluator import describe_exception, evaluate, shorten
 from stepper.debuggee.occurrence import Subject
-from stepper.debuggee.position import position
+from stepper.debuggee.position import own_stack, position
 from stepper.debuggee.program_names import ProgramNames, program_frame
 from stepper.debuggee.threads import interrupt_program, main_thread, thread_name
 from stepper.model.breakpoint import Breakpoint
@@ -59,7 +59,7 @@ from stepper.model.control import (
     Terminate,
 )
 from stepper.model.method_names import Entered
-from stepper.model.program import Code
+from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Goal, Motion, Place
 from stepper.model.trace import EventKind, MomentId
 
@@ -71,6 +71,8 @@ _SPARE_RECURSION = 400
 
 _BEFOREHAND = frozenset({EventKind.RECOMPILE, EventKind.LOOKUP, EventKind.EXECUTE})
 """Occurrences that stop at the next moment."""
+_OUTSIDE = frozenset({EventKind.INVALIDATE, EventKind.EVICT})
+"""Occurrences at which the program is elsewhere than what was recorded last."""
 
 
 class Controller:
@@ -206,7 +208,7 @@ class Controller:
             self._expected = (hit, text)
             self._update_alert()
         else:
-            self._stop_at(moment, hit, text)
+            self._stop_at(moment, hit, text, own_stack() if kind in _OUTSIDE else ())
 
     # -- what others in this process ask for -----------------------------------------------------
 
@@ -279,26 +281,38 @@ class Controller:
 
     # -- standing still --------------------------------------------------------------------------
 
-    def _stop_at(self, moment: MomentId, hit: Hit, text: str) -> None:
+    def _stop_at(
+        self, moment: MomentId, hit: Hit, text: str, stack: tuple[PythonFrame, ...] = ()
+    ) -> None:
         bp = hit.breakpoint
         if hit.error:
             text = f"the condition of breakpoint {bp} could not be evaluated: {hit.error}"
         if hit.error or bp.once:
             self._send(BreakpointChanged(id=bp.id, removed=bp.once, text=hit.error))
-        self._stop(moment, "breakpoint", text or str(bp), bp.id)
+        self._stop(moment, "breakpoint", text or str(bp), bp.id, stack)
 
     def _stop(
-        self, moment: MomentId, reason: str, text: str, breakpoint: int | None = None
+        self,
+        moment: MomentId,
+        reason: str,
+        text: str,
+        breakpoint: int | None = None,
+        stack: tuple[PythonFrame, ...] = (),
     ) -> None:
         if not self.listens or self._recorder is None:
             self._forget_goal()
             return
-        self._lock.during(self._stop_with_lock, moment, reason, text, breakpoint)
+        self._lock.during(self._stop_with_lock, moment, reason, text, breakpoint, stack)
         if self._leaving:
             self._leave()
 
     def _stop_with_lock(
-        self, moment: MomentId, reason: str, text: str, breakpoint: int | None
+        self,
+        moment: MomentId,
+        reason: str,
+        text: str,
+        breakpoint: int | None,
+        stack: tuple[PythonFrame, ...],
     ) -> None:
         assert self._recorder is not None
         limit = sys.getrecursionlimit()
@@ -307,9 +321,8 @@ class Controller:
         try:
             self._forget_goal()
             moment = self._recorder.stopping(moment, f"{reason}: {text}" if text else reason)
-            self._stand(
-                Stopped(moment, reason, text, breakpoint, thread_name(), self._breakpoints.hits)
-            )
+            hits = self._breakpoints.hits
+            self._stand(Stopped(moment, reason, text, breakpoint, thread_name(), hits, stack))
         finally:
             sys.setrecursionlimit(limit)
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import _thread
 import os
 
 from stepper._C import thread_frames
 from stepper.debuggee.threads import main_thread
 from stepper.model.control import Position
+from stepper.model.program import PythonFrame
 from stepper.uncompiled import keep_out
 
 _MOST = 500
@@ -28,6 +30,16 @@ def position() -> Position:
         if _is_program(module, filename):
             return Position(function, filename, line, collective)
     return Position(collective=collective)
+
+
+def own_stack() -> tuple[PythonFrame, ...]:
+    """The program's frames in this thread, outermost first."""
+    frames = thread_frames(_thread.get_ident(), _MOST)
+    return tuple(
+        PythonFrame(filename, line, function)
+        for module, function, filename, line in reversed(frames)
+        if _is_program(module, filename)
+    )
 
 
 def _is_program(module: str | None, filename: str) -> bool:

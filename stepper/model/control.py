@@ -13,6 +13,7 @@ import msgspec
 
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.cache import CacheData
+from stepper.model.program import PythonFrame
 from stepper.model.stepping import Motion
 from stepper.model.trace import MomentId, SessionFacts
 
@@ -322,6 +323,9 @@ class Stopped(_Message, frozen=True, tag="stopped"):
     thread: str = ""
     hits: dict[int, int] = {}
     """How often each breakpoint was met so far, those let pass too."""
+    stack: tuple[PythonFrame, ...] = ()
+    """The program's own frames, outermost first, where an entry died or was evicted: that happens
+    outside of what was recorded last. Else empty."""
 
 
 class Running(_Message, frozen=True, tag="running"):

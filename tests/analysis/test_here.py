@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from stepper.analysis.here import why_here
+from stepper.model.failure import FailedStage
 from stepper.model.trace import EventKind
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
@@ -43,3 +44,25 @@ def test_each_recompilation_is_told_what_to_change_against_itself(tmp_path: Path
     assert told[0] == ""
     assert told[1].startswith("A dtype is never a symbol")
     assert told[2] == told[1]
+
+
+def test_an_exception_is_blamed_on_its_line_before_it_is_known_what_comes_of_it(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "stopped.stepper"
+    tape = Tape(str(path))
+    tape.begin(why_here, "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    tape.step(4)
+    tape.failure(FailedStage.TRACING, "Failed to trace builtin operator", translation=1)
+    tape.writer.flush()
+    recording = Recording.open(str(path))
+    event = recording.next_event(0, (EventKind.EXCEPTION,), 1)
+    assert event is not None
+    here = why_here(recording, event.moment)
+    recording.close()
+    assert here.headline == "exception: Failed to trace builtin operator"
+    assert here.culprit is not None
+    assert here.culprit.moment == event.moment
+    tape.close()

@@ -79,9 +79,20 @@ def test_a_condition_that_is_false_is_no_hit() -> None:
 
 
 def test_a_condition_that_raises_stops_and_says_so() -> None:
-    hit = table("opcode:LOAD_FAST, if n > 1, ignore 9").hit_at(CODE, 1, dict, lambda: None)
+    names = {"locals": {"x": 1, "y": 2}, "stack": []}
+    hit = table("opcode:LOAD_FAST, if n > 1, ignore 9").hit_at(
+        CODE, 1, lambda: dict(names), lambda: None
+    )
     assert hit is not None
-    assert hit.error == "NameError: name 'n' is not defined"
+    assert hit.error == (
+        "NameError: name 'n' is not defined; locals of the traced frame: 'x', 'y'; "
+        "also here: locals, stack"
+    )
+    wrong = table("opcode:LOAD_FAST, if len(stack) > 'a'").hit_at(
+        CODE, 1, lambda: dict(names), lambda: None
+    )
+    assert wrong is not None
+    assert "also here" not in wrong.error, "each name is there"
 
 
 def test_disabled_ones_cost_nothing() -> None:

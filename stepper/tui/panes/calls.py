@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os.path
+from collections.abc import Hashable
 from typing import NamedTuple
 
 from textual.app import ComposeResult
@@ -11,6 +12,7 @@ from stepper.client.folding import LONG_STACK, Fold, FoldKey, folded, innermost_
 from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.model.module_path import layer_of
+from stepper.model.program import PythonFrame
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import FoldLines, fold_row
@@ -59,6 +61,9 @@ class CallsPane(Pane):
         lines = FoldLines(self._unfold, empty="no frames yet", id="calls-lines")
         lines.opens = True
         yield lines
+
+    def depends(self, snapshot: Snapshot) -> Hashable:
+        return super().depends(snapshot), snapshot.at_stop
 
     @property
     def lines(self) -> Lines:
@@ -136,17 +141,22 @@ def _place(call: _Call) -> str:
     return f"{os.path.basename(call.filename)}:{call.line or '?'}"
 
 
+def _running(frame: PythonFrame) -> _Call:
+    return _Call(None, "running", frame.function, frame.filename, frame.line)
+
+
 def _calls(snapshot: Snapshot) -> list[_Call]:
     """From the program's outermost."""
+    stopped = snapshot.stopped
+    if stopped is not None and snapshot.at_stop and stopped.stack:
+        # What was recorded last is over: the program is elsewhere.
+        return [_running(frame) for frame in stopped.stack]
     recording, state = snapshot.recording, snapshot.state
     if recording is None or state is None:
         return []
     calls: list[_Call] = []
     if snapshot.translation:
-        calls += [
-            _Call(None, "running", frame.function, frame.filename, frame.line)
-            for frame in snapshot.translation.python_stack
-        ]
+        calls += map(_running, snapshot.translation.python_stack)
     for index, frame_state in enumerate(state.frames):
         code = recording.code(recording.frame(frame_state.frame).code)
         name = frame_name(recording, frame_state.frame)
