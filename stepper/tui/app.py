@@ -241,7 +241,7 @@ class StepperApp(Moving):
             session.recording,
             live=session.live,
             hits=session.hits,
-            state=self.cursor.state,
+            moment=self.cursor.position,
         )
         self.push_screen(screen, changed)
 

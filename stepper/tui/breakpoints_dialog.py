@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import ClassVar
 
 import msgspec
@@ -19,12 +20,18 @@ from stepper.client.placing import placed_text
 from stepper.client.text import plural
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
 from stepper.model.printing import printable
-from stepper.model.trace import State
+from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
+from stepper.tui.beside import Asked, Beside
 from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Row, row
 
+_AT_ONCE = 20_000
+"""Moments up to which a recording is asked at once; of a longer one, what a breakpoint fits and how
+it can go on is found beside the screen, which a key does not wait for."""
+
+_LOOKING = "set; finding out what it fits …"
 _LIST_KEYS = "a add  Enter edit  Space on/off  i ignore  o once  d delete  Esc done"
 _FIELD_KEYS = "Enter sets the breakpoint  → takes what is offered  Esc leaves the line"
 
@@ -51,16 +58,19 @@ class BreakpointInput(Input):
 class _Words(Suggester):
     """How a breakpoint that is being written can go on: → takes it."""
 
-    def __init__(self, words: Callable[[], Iterable[str]]) -> None:
-        super().__init__(case_sensitive=False)
-        self._find = words
-        self._words: list[str] | None = None
+    def __init__(self) -> None:
+        super().__init__(case_sensitive=False, use_cache=False)
+        self.words: list[str] = []
 
     async def get_suggestion(self, value: str) -> str | None:
         """The shortest that begins with what was typed; None: there is none."""
-        if self._words is None:
-            self._words = sorted(self._find(), key=len)
-        return next((word for word in self._words if word.lower().startswith(value)), None)
+        return next((word for word in self.words if word.lower().startswith(value)), None)
+
+
+def _words(recording: Recording | None, moment: MomentId) -> list[str]:
+    """How a breakpoint can go on, the shortest first."""
+    state = recording.state(moment) if recording is not None and recording.has(moment) else None
+    return sorted(map(printable, breakpoint_words(recording, state)), key=len)
 
 
 class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
@@ -92,7 +102,7 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         *,
         live: bool = True,
         hits: Mapping[int, int] | None = None,
-        state: State | None = None,
+        moment: MomentId = 0,
     ) -> None:
         """
         Args:
@@ -100,16 +110,23 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             recording: what is known of the program; None: nothing yet.
             live: whether more can come.
             hits: how often each was met, by its number.
-            state: the moment that is looked at, whose names are offered.
+            moment: the one that is looked at, whose names are offered.
         """
         super().__init__()
         self._recording = recording
         self._live = live
-        self._state = state
+        self._moment = moment
         self._hits = hits or {}
         self._given = breakpoints
         self._breakpoints = list(breakpoints)
         self._edited: int | None = None
+        self._words = _Words()
+        self._offers, self._places = Beside(self), Beside(self)
+        self._unplaced: tuple[Breakpoint, Breakpoint | None] | None = None
+        """One that is set already, and of which it is being found out what it fits; and what it was
+        before."""
+        self._leaves = False
+        """Whether that is waited for to leave."""
 
     def compose(self) -> ComposeResult:
         with Vertical() as frame:
@@ -117,8 +134,9 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             yield Lines(empty="no breakpoints yet: write the first one below")
             yield OneLine(id="breakpoint-error")
             # What is there is to be changed, not to be typed over.
-            words = _Words(lambda: map(printable, breakpoint_words(self._recording, self._state)))
-            yield BreakpointInput(placeholder=_PLACEHOLDER, select_on_focus=False, suggester=words)
+            yield BreakpointInput(
+                placeholder=_PLACEHOLDER, select_on_focus=False, suggester=self._words
+            )
             for number, _ in enumerate(_HELP):
                 yield OneLine(id=f"breakpoint-help-{number}")
 
@@ -127,6 +145,21 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             self.query_one(f"#breakpoint-help-{number}", OneLine).say((text, "dim"))
         self._draw()
         self.set_focus(self._lines if self._breakpoints else self._field)
+        moment = self._moment
+        if (long := self._long) is None:
+            self._words.words = _words(self._recording, moment)
+        else:
+            self._offers.ask(Asked(long, 0, lambda reader: _words(reader, moment), not self._live))
+
+    def on_unmount(self) -> None:
+        self._offers.close()
+        self._places.close()
+
+    @property
+    def _long(self) -> Recording | None:
+        """The recording, if it is too long to be asked while a key waits."""
+        recording = self._recording
+        return recording if recording is not None and recording.newest > _AT_ONCE else None
 
     def on_descendant_focus(self) -> None:
         keys = _FIELD_KEYS if isinstance(self.focused, Input) else _LIST_KEYS
@@ -225,24 +258,31 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
         if not text:
             self.set_focus(self._lines)
             return
+        long = self._long
         try:
             parsed = parse_breakpoint(text)
-            placed = placed_text(parsed, self._recording, live=self._live)
+            placed = _LOOKING if long else placed_text(parsed, self._recording, live=self._live)
         except BreakpointError as error:
             self._say(str(error))
             return
-        at = self._edited
+        if long is not None:
+            find = partial(_placed_or_refused, parsed, live=self._live)
+            self._places.ask(Asked(long, 0, find, not self._live))
+        at, before = self._edited, None
         same = [msgspec.structs.replace(b, id=0, enabled=True) for b in self._breakpoints]
         if at is None and parsed in same:
             at = same.index(parsed)
+            before = self._breakpoints[at]
             placed = "; ".join(filter(None, ("it was set already", placed)))
         elif at is None:
             at = len(self._breakpoints)
             number = max((b.id for b in self._breakpoints), default=0) + 1
             self._breakpoints.append(msgspec.structs.replace(parsed, id=number))
         else:
-            old = self._breakpoints[at]
-            self._breakpoints[at] = msgspec.structs.replace(parsed, id=old.id, enabled=old.enabled)
+            before = self._breakpoints[at]
+            facts = {"id": before.id, "enabled": before.enabled}
+            self._breakpoints[at] = msgspec.structs.replace(parsed, **facts)
+        self._unplaced = (self._breakpoints[at], before) if long is not None else None
         self._edited = None
         self._field.value = ""
         self._say(placed, "dim")
@@ -256,5 +296,37 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             self._say()
             self.set_focus(self._lines)
             return
+        if self._unplaced is not None and not self._leaves:
+            self._leaves = True
+            self._say("finding out what it fits; Esc leaves without that", "dim")
+            return
         changed = tuple(self._breakpoints)
         self.dismiss(changed if changed != self._given else None)
+
+    def on_beside_found(self, message: Beside.Found) -> None:
+        message.stop()
+        if isinstance(message.found, list):
+            self._words.words = message.found
+            return
+        unplaced, self._unplaced = self._unplaced, None
+        placed, refused = message.found or (f"what it fits is {message.error}", False)
+        if refused and unplaced is not None and unplaced[0] in self._breakpoints:
+            at = self._breakpoints.index(unplaced[0])
+            before = unplaced[1]
+            self._breakpoints[at : at + 1] = [] if before is None else [before]
+            self._leaves = False
+            self._draw()
+            self._edit(None if before is None else at, str(unplaced[0]))
+        self._say(placed, "error" if refused else "dim")
+        if self._leaves:
+            self.action_leave()
+
+
+def _placed_or_refused(
+    breakpoint: Breakpoint, recording: Recording, *, live: bool
+) -> tuple[str, bool]:
+    """What a breakpoint fits, or why it can stop nowhere, and whether it is that."""
+    try:
+        return placed_text(breakpoint, recording, live=live), False
+    except BreakpointError as error:
+        return str(error), True

@@ -9,6 +9,7 @@ rows, search, copying, the mouse, sideways scrolling.
 from __future__ import annotations
 
 import asyncio
+import textwrap
 import time
 from collections.abc import Callable
 from typing import ClassVar, NamedTuple
@@ -157,7 +158,7 @@ class Lines(Scrolled, can_focus=True):
         if count != self.count:
             # By itself it would be the pane's that shows rows, and go no further than to that.
             self.post_message(self.Resized().set_sender(self))
-        before = max(self.count, 1)  # the first row may say that there are none
+        before = self.rows
         anew = self._anchor is not None or (empty or self._empty) != self._empty
         self.count, self._draw = count, draw
         if empty is not None:
@@ -265,7 +266,8 @@ class Lines(Scrolled, can_focus=True):
         palette = self.palette
         if index >= self.count:
             base = self.base_style
-            text = printable(self._empty) if not self.count and y == 0 else ""
+            said = [] if self.count else self._said(width)
+            text = said[y] if y < len(said) else ""
             return Strip([Segment(text, base + palette["dim"])]).crop_extend(0, width, base)
         made = self._made.get(index)
         if made is None:
@@ -290,6 +292,15 @@ class Lines(Scrolled, can_focus=True):
                 [Segment(text, (style or mark) + mark) for text, style, _ in strip], width
             )
         return strip
+
+    @property
+    def rows(self) -> int:
+        """How many are needed for all, or to say that there are none."""
+        return self.count or len(self._said(self.size.width))
+
+    def _said(self, width: int) -> list[str]:
+        """What is said where there are no rows."""
+        return textwrap.wrap(printable(self._empty), max(8, width)) or [""]
 
     def make(self, index: int, palette: Palette) -> Made:
         """Draw a row."""

@@ -166,7 +166,7 @@ class ListingPane(Pane):
         heads = sum(
             self._caption(name).count for name in ("views", "heads") if self._caption(name).display
         )
-        return max(1, self.lines.count) + heads + (_DETAIL_LINES if has_details else 0)
+        return self.lines.rows + heads + (_DETAIL_LINES if has_details else 0)
 
     @property
     def filter(self) -> str:

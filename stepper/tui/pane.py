@@ -70,7 +70,7 @@ class Pane(QuietWidget, Vertical):
     def wanted(self) -> int:
         """Rows that it needs to show all that it has."""
         needed = sum(
-            max(1, child.count) if isinstance(child, Lines) else 1
+            child.rows if isinstance(child, Lines) else 1
             for child in self.children
             if child.display
         )

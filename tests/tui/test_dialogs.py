@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from textual.widgets import Input
+
 from stepper.model.breakpoint import parse_breakpoint
 from stepper.tui.app import StepperApp
 from stepper.tui.keys import KEYS
-from tests.tui.screen import plain
-from tests.tui.test_app import NARROW, SIZES, opened
+from tests.tui.screen import plain, until
+from tests.tui.test_app import NARROW, SIZES, WIDE, opened
 
 
 def text(app: StepperApp) -> str:
@@ -39,6 +41,23 @@ async def test_breakpoints_are_added_by_their_written_form(sample_path: Path, si
         await pilot.pause()
         assert written(app) == ["graph-break", "function:block, once"]
         assert [b.id for b in app.session.breakpoints] == [1, 2]
+
+
+async def test_in_a_long_recording_a_key_does_not_wait_for_what_a_breakpoint_fits(
+    big_path: Path,
+) -> None:
+    async with opened(big_path, WIDE, at=50_000) as (app, pilot):
+        await pilot.press("B")
+        field = app.screen.query_one(Input)
+        field.value = "function:no_such_function"
+        await pilot.press("enter")
+        await until(pilot, lambda: "no function 'no_such_function' is recorded" in text(app))
+        assert "● on  function:no_such_function" not in text(app), "refused"
+        assert field.value == "function:no_such_function", "to be changed"
+        field.value = "opcode:LOAD_FAST"
+        await pilot.press("enter", "escape")
+        await until(pilot, lambda: len(app.screen_stack) == 1)
+        assert written(app)[-1] == "opcode:LOAD_FAST", "leaving waits for it"
 
 
 async def test_breakpoints_are_changed_switched_and_removed(sample_path: Path) -> None:

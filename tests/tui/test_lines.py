@@ -255,3 +255,12 @@ async def test_another_theme_is_drawn_at_once() -> None:
         app.theme = "gruvbox"
         await pilot.pause()
         assert color() != before
+
+
+async def test_why_a_list_is_empty_is_read_to_its_end() -> None:
+    app = ListApp(Lines(empty="a lookup installs no guards: those that it checks are in pane 2"))
+    async with app.run_test(size=(30, 5)) as pilot:
+        assert " ".join(line.strip() for line in plain(app)).strip().endswith("are in pane 2")
+        app.lines.show(1, numbered)
+        await pilot.pause()
+        assert "pane" not in "".join(plain(app))
