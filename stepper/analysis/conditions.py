@@ -9,10 +9,14 @@ stands in another form in the guard that runs (`2 <= x <= 7` for `2 <= x and x <
 from __future__ import annotations
 
 import ast
+import contextlib
+import itertools
+import math
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
+from typing import NamedTuple
 
 import msgspec
 
@@ -96,7 +100,7 @@ def decided_by(known: Sequence[Size], condition: str) -> list[ShapeStep]:
         return found
     if not all(map(_is_bound, comparisons(condition))):
         others = [step for step in found if not _RANGE.fullmatch(step.expression)]
-        return _saying(known, condition, others) or others
+        return _saying(known, condition, others) or _saying_now(known, condition)
     asked = [step for step in found if _RANGE.fullmatch(step.expression)]
     return asked or _narrowed(known, condition)
 
@@ -106,10 +110,18 @@ _SAMPLES = 61
 """So many values of each symbol are tried; a prime, so that each stride comes by all of them."""
 
 
-def _saying(known: Sequence[Size], condition: str, steps: list[ShapeStep]) -> list[ShapeStep]:
-    """The decisions that say what a condition on the same values says. A condition is written in
-    the program's words and a decision in sympy's, so what tells is for which values they hold: some
-    dozens of each are tried, and those beside the numbers in the condition."""
+def _saying(
+    known: Sequence[Size],
+    condition: str,
+    steps: list[ShapeStep],
+    now: Mapping[str, str] | None = None,
+) -> list[ShapeStep]:
+    """The decisions that say what a condition says, or of which that cannot be computed.
+
+    A condition is written in the program's words and a decision in sympy's, so what tells is for
+    which values they hold: some dozens of each are tried, and those beside the numbers in the
+    condition. `now`: what symbols were replaced by, of which the values then are taken.
+    """
     names = {}
     for source in expressions_in(condition):
         path = path_of(source)
@@ -117,19 +129,48 @@ def _saying(known: Sequence[Size], condition: str, steps: list[ShapeStep]) -> li
         if size is not None and size.symbol is not None:
             names[source] = size.symbol.name
     symbols = sorted({*names.values()})
-    if len(steps) < 2 or not symbols or len(symbols) > len(_STRIDES):
+    if not symbols or len(symbols) > len(_STRIDES):
         return steps
     points = [_values(symbols, at) for at in range(_SAMPLES)]
     for number in map(int, re.findall(r"\b\d+\b", condition)):
         points += [dict.fromkeys(symbols, near) for near in range(number - 1, number + 2)]
+    points = [{**at, **_replaced(now or {}, at)} for at in points]
     said = [holds(condition, {name: at[symbol] for name, symbol in names.items()}) for at in points]
-    return [step for step in steps if said == [holds(step.expression, at) for at in points]]
+    if not any(each is not None for each in said):
+        return steps
+    found = {step.id: [holds(step.expression, at) for at in points] for step in steps}
+    same = [step for step in steps if found[step.id] == said]
+    return same or [step for step in steps if all(each is None for each in found[step.id])]
 
 
 def _values(symbols: Sequence[str], at: int) -> dict[str, int]:
     return {
         name: 2 + at * stride % _SAMPLES for name, stride in zip(symbols, _STRIDES, strict=False)
     }
+
+
+def _saying_now(known: Sequence[Size], condition: str) -> list[ShapeStep]:
+    """`_saying`, where a condition is written with what its symbols were replaced by after it was
+    decided: `s77 <= s27` stands as `10 - s27 <= s27` in an entry for which `s77` is `10 - s27`."""
+    symbols = {size.symbol.name: size.symbol for size in known if size.symbol is not None}
+    now = {name: symbol.value for name, symbol in symbols.items() if symbol.value}
+    steps = {
+        step.id: step
+        for symbol in symbols.values()
+        for step in symbol.conditions
+        if step.kind is ShapeStepKind.GUARD and not now.keys().isdisjoint(step.symbols)
+    }
+    return _saying(known, condition, [steps[id] for id in sorted(steps)], now)
+
+
+def _replaced(now: Mapping[str, str], values: Mapping[str, int]) -> dict[str, int]:
+    """The values of symbols that were replaced, where those of all others are known."""
+    found: dict[str, int] = {}
+    for _ in now:  # what one was replaced by can be made of others that were replaced
+        for name, written in now.items():
+            with contextlib.suppress(*_NOT_COMPUTED):
+                found[name] = _computed(_parsed(written), {**values, **found})
+    return found
 
 
 def _narrowed(known: Sequence[Size], condition: str) -> list[ShapeStep]:
@@ -180,15 +221,18 @@ _ARITHMETIC: dict[type[ast.AST] | str, Callable[[int, int], int]] = {
 }  # fmt: skip
 
 
+_NOT_COMPUTED = (
+    SyntaxError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError,
+)  # fmt: skip
+
+
 def holds(expression: str, values: Mapping[str, int]) -> bool | None:
     """Whether a decision's expression, or a condition, holds where its symbols have these values;
     None: that cannot be said, since one has no value, or since it is made of more than whole
     numbers."""
     try:
         return bool(_computed(_parsed(expression), values))
-    except (
-        SyntaxError, LookupError, ValueError, ArithmeticError, RecursionError, MemoryError,
-    ):  # fmt: skip
+    except _NOT_COMPUTED:
         return None
 
 
@@ -221,3 +265,81 @@ def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
             parts = (_computed(each, values) for each in others)
             return reduce(_ARITHMETIC[name], parts, _computed(first, values))
     raise LookupError
+
+
+class Left(NamedTuple):
+    """What the conditions of an entry leave a size together, where none of them says it alone."""
+
+    value: int
+    conditions: tuple[str, ...]
+    """Those that have to do with it, in the entry's order."""
+
+
+_SIZES = re.compile(r".+\.(?:size|stride)\(\)\[\d+\]")
+_MOST_POINTS = 4_000
+
+
+def only_left(conditions: Sequence[str], source: str) -> Left | None:
+    """The one value that is left for a size, by trying all that its range and those of the sizes
+    that conditions compare it with allow; None: there are more, or too many to try."""
+    looked_at = {condition: expressions_in(condition) for condition in conditions}
+    group, used = {source}, []
+    for _ in looked_at:
+        used = [each for each, about in looked_at.items() if not group.isdisjoint(about)]
+        group |= {name for each in used for name in looked_at[each]}
+    if len(used) < 2 or not all(map(_SIZES.fullmatch, group)):
+        return None
+    parts = [part for each in used for part in comparisons(each)]
+    ranges = {name: found for name in group if (found := _range_in(parts, name)) is not None}
+    if math.prod(map(len, ranges.values())) > _MOST_POINTS:
+        return None
+    equal = dict(filter(None, map(_equal_to, parts)))
+    left: set[int] = set()
+    for point in itertools.product(*ranges.values()):
+        at = dict(zip(ranges, point, strict=True))
+        at = {**_replaced(equal, at), **at}
+        if at.keys() != group:
+            return None
+        if all(holds(each, at) is not False for each in used):
+            left.add(at[source])
+    return Left(left.pop(), tuple(used)) if len(left) == 1 else None
+
+
+def left_by(guards: Iterable[Guard], source: str) -> Left | None:
+    """`only_left`, by the guards of an entry."""
+    on_sizes = (guard for guard in guards if guard.kind == SHAPE_ENV)
+    return only_left([code for guard in on_sizes for code in guard.code], source)
+
+
+def _range_in(parts: Iterable[str], name: str) -> range | None:
+    """What comparisons with numbers leave of whole numbers; None: no range with two ends."""
+    low: int | None = None
+    high: int | None = None
+    for part in parts:
+        match ast.parse(part, mode="eval").body:
+            case ast.Compare(ast.Constant(int() as number), [order], [of]):
+                kind = type(order).__name__.translate(_TURNED)
+            case ast.Compare(of, [order], [ast.Constant(int() as number)]):
+                kind = type(order).__name__
+            case _:
+                continue
+        if ast.unparse(of) != name:
+            continue
+        if kind in ("Gt", "GtE", "Eq"):
+            low = max(number + (kind == "Gt"), number if low is None else low)
+        if kind in ("Lt", "LtE", "Eq"):
+            high = min(number - (kind == "Lt"), number if high is None else high)
+    return None if low is None or high is None else range(low, high + 1)
+
+
+_TURNED = str.maketrans("LG", "GL")
+"""The name of an order with its sides exchanged: `Lt` is `Gt`."""
+
+
+def _equal_to(part: str) -> tuple[str, str] | None:
+    """A size, and what a comparison says that it is equal to."""
+    match ast.parse(part, mode="eval").body:
+        case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
+            name = ast.unparse(left)
+            return (name, ast.unparse(right)) if _SIZES.fullmatch(name) else None
+    return None

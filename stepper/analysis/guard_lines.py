@@ -315,6 +315,9 @@ def _verdict(expression: str, found: Guarded) -> str:
     kept = f" within the conditions on {where}" if found.conditions else ""
     if found.size is not None and found.size.value:
         return f"{expression} is guarded: it must be {found.size.value}{_fixed(found.size)}"
+    if found.left is not None:
+        together = "which is all that the conditions on sizes together leave"
+        return f"{expression} is guarded: it must be {found.left.value}, {together}"
     symbol = found.size.symbol if found.size is not None else None
     if found.through and not found.wants and symbol is not None:  # TENSOR_MATCH compares no size
         return f"{expression} is free{kept}: it is the symbol {symbol.name}"

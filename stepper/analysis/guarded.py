@@ -16,7 +16,7 @@ from functools import lru_cache
 
 import msgspec
 
-from stepper.analysis.conditions import SHAPE_ENV
+from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
 from stepper.analysis.getters import Getter, getter_of
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of, of_class
@@ -135,10 +135,14 @@ class Guarded(msgspec.Struct, frozen=True):
 
     size: Size | None = None
     """It is a size or a number that was a symbol, or was to be one."""
+    left: Left | None = None
+    """It is a size that is still a symbol, to which the conditions together leave one value."""
 
     @property
     def requires(self) -> tuple[Datum, ...]:
         """What it must be, as far as that is known: one value, of a shape each of its sizes."""
+        if self.left is not None:
+            return (self.left.value,)
         if self.through:
             return self.wants
         return () if self.value == UNKNOWN else (self.value,)
@@ -286,6 +290,11 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
             parts.append(guard)
         elif any(each.leads_to(path) for each in about):
             around.append(guard)
+    size = size_of(recording, item, path)
+    left = None if size is None or size.value else left_by(guards, size.source)
+    if left is not None:
+        others = [guard for guard in guards if guard.kind == SHAPE_ENV and guard not in by]
+        by += [guard for guard in others if guard.code[0] in left.conditions]
     wants = _wanted(every, of, what) if through and of is not None and what is not None else ()
     numbers = what is not None and what.what in ("size", "stride")
     last = path.steps[-1] if path.steps else ""
@@ -311,7 +320,8 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         unchecked=tuple(unchecked),
         taken_back=() if by or through else tuple(_taken_back(recording, item, path)),
         free=numbers and any(map(symbolic, wants)),
-        size=size_of(recording, item, path),
+        size=size,
+        left=left,
     )
 
 

@@ -8,7 +8,8 @@ the compiler calls `args[0]` is `x` in the model's `forward`, and a person asks 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 
 from stepper.analysis.left_on_stack import left_on_stack
 from stepper.analysis.sites import in_torch
@@ -19,6 +20,8 @@ from stepper.recording.reader import Recording
 _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
 _MOST_FRAMES = 100
+_CELL = re.compile(r"(?P<of>.+)\.__closure__\[\d+\]")
+_CONTENT = ".cell_contents"
 _STAND_IN = re.compile(r"___named(\d+)")
 """What stands for a name of the program while the rest of a source is written as a person would."""
 
@@ -96,7 +99,8 @@ def inlined_as(recording: Recording, item: Translation, name: str) -> list[str]:
             state = recording.state(frame.first_moment)
             value = state.values.get(state.top.locals.get(name, 0))
             if value is not None and value.source:
-                found[value.source] = None
+                is_cell = _CELL.fullmatch(value.source) is not None
+                found[value.source + _CONTENT * is_cell] = None
     return [*found]
 
 
@@ -120,6 +124,20 @@ def spelling(recording: Recording, item: Translation) -> Spelling:
         for name, written in left_on_stack(recording, item).items():
             names |= {name: written, f"L['{name}']": written}
 
+    by_names = _by_names(names)
+
+    @cache
+    def by_all_names() -> Spelling:
+        return _by_names({**names, **_closed_over(recording, item)})
+
+    def spell(source: str) -> str:
+        return (by_all_names() if _CONTENT in source else by_names)(source)
+
+    return spell
+
+
+def _by_names(names: Mapping[str, str]) -> Spelling:
+    """How a source is written where these parts of it have names."""
     if not names:
         return spelled
     longest = sorted(map(re.escape, names), key=len, reverse=True)
@@ -136,6 +154,25 @@ def spelling(recording: Recording, item: Translation) -> Spelling:
         return _STAND_IN.sub(lambda match: found[int(match[1])], text)
 
     return spell
+
+
+def _closed_over(recording: Recording, item: Translation) -> dict[str, str]:
+    """What the functions that were inlined call the variables which they have closed over, by their
+    sources: `n2 of cl` for the content of a cell of `cl`."""
+    names: dict[str, str] = {}
+    attempts = recording.attempts(item.id)
+    for frame in recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []:
+        if not recording.has(frame.first_moment):
+            continue
+        state = recording.state(frame.first_moment)
+        for name, id in state.top.locals.items():
+            value = state.values.get(id)
+            cell = _CELL.fullmatch(value.source) if value is not None else None
+            if cell is not None:
+                source = cell[0] + _CONTENT
+                written = f"{name} of {spelled(cell['of'])}"
+                names |= {source: written, unscoped(source): written}
+    return names
 
 
 def spelled_inside(recording: Recording, item: Translation, source: str) -> str:

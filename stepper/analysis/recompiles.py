@@ -21,7 +21,7 @@ from typing import NamedTuple, overload
 
 import msgspec
 
-from stepper.analysis.conditions import LEAVES, decided_by
+from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
 from stepper.analysis.reasons import Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import program_line
@@ -481,11 +481,21 @@ def _conditions(recording: Recording, made: Translation, failure: Failure) -> li
             size = fixing(recording, made, failure.source, each.at)
             cause = None if size is None else cause_of(size)
             found += [] if cause is None else [cause]
-    if not found and expressions_in(failure.text):
-        found = decided_by([*sizes(recording, made)], failure.text)
+    condition = _as_installed(recording, made, failure.text)
+    if not found and expressions_in(condition):
+        found = decided_by([*sizes(recording, made)], condition)
     elif not found and ".size()" in failure.source:
         found = conditions_on([*sizes(recording, made)], {failure.source})
     return found
+
+
+def _as_installed(recording: Recording, made: Translation, said: str) -> str:
+    """A condition on sizes as the entry has it: Dynamo says why an entry did not match without
+    `L[…]` around the names of locals. What is no condition of the entry is left as it is."""
+    attempts = recording.attempts(made.id)
+    guards = recording.guards(None, attempt=attempts[-1].id) if attempts else []
+    conditions = (code for guard in guards if guard.kind == SHAPE_ENV for code in guard.code)
+    return next((code for code in conditions if unscoped(code) == said), said)
 
 
 def origin_of(recording: Recording, guard: Guard) -> Origin:

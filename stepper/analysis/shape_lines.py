@@ -5,10 +5,11 @@ Every sentence is a recorded step with its line, or says that there is none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 
-from stepper.analysis.conditions import SHAPE_ENV
+from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
@@ -34,6 +35,7 @@ from stepper.recording.reader import Recording
 NOT_TOLD = (
     "not recorded: the engine that made this recording does not tell what becomes known about sizes"
 )
+_NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_CONDITIONS = 8
 _MOST_LATE = 12
 _ASKING = 2
@@ -99,20 +101,48 @@ def _nothing(recording: Recording, expression: str, function: str) -> str:
 def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
     """First what was fixed, then how many sizes are free."""
     for item in items:
-        found = list(sizes(recording, item))
-        fixed = [size for size in found if size.value]
-        free = len(found) - len(fixed)
+        fixed: list[Size] = []
+        free: list[Size] = []
+        for size in sizes(recording, item):
+            settled = size.value or _left(recording, size) is not None
+            (fixed if settled else free).append(size)
         for size in fixed:
             yield from size_lines(recording, size)
         if free:
-            names = ", ".join(
-                spelled_inside(recording, item, size.source) for size in found if not size.value
-            )
+            names = ", ".join(_free_name(recording, size) for size in free)
             title = compiled_title(recording, item)
-            text = f"{title}: {plural(free, 'size')} free: {names}"
+            text = f"{title}: {plural(len(free), 'size')} free: {names}"
             yield Line(text, item.first_moment, "dim")
         yield from _undecided(recording, item)
         yield from _late(recording, item)
+
+
+def _free_name(recording: Recording, size: Size) -> str:
+    """A size that is not fixed, with what it is equal to where that is another one."""
+    spell = partial(spelled_inside, recording, size.translation)
+    symbol = size.symbol
+    if symbol is None or not symbol.value:
+        return spell(size.source)
+    known = symbols_at(recording, symbol.born.attempt)
+    return f"{spell(size.source)} (equal to {_in_sources(symbol.value, known, spell)})"
+
+
+def _in_sources(written: str, known: dict[str, Symbol], spell: Callable[[str], str]) -> str:
+    """An expression of symbols with what they stand for in their places."""
+
+    def standing_for(name: re.Match[str]) -> str:
+        symbol = known.get(name[0])
+        return spell(symbol.sources[0]) if symbol is not None and symbol.sources else name[0]
+
+    return _NAME.sub(standing_for, written)
+
+
+def _left(recording: Recording, size: Size) -> Left | None:
+    """What the entry's conditions together leave a size that is still a symbol."""
+    attempts = recording.attempts(size.translation.id)
+    if size.value or size.symbol is None or not attempts:
+        return None
+    return left_by(recording.guards(None, attempt=attempts[-1].id), size.source)
 
 
 def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
@@ -189,14 +219,21 @@ def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
             yield Line(f"  torch's remedy: {remedy}", role="dim")
         return
     assert symbol is not None
-    yield Line(f"{title}: {_headline(name, symbol)}", symbol.born.moment, "title")
+    left = _left(recording, size)
+    if left is None:
+        headline = _headline(name, symbol)
+    else:
+        headline = f"{name} is {left.value}: the conditions on sizes together leave nothing else"
+    yield Line(f"{title}: {headline}", symbol.born.moment, "title")
     yield from _born(recording, size, symbol)
-    if size.fixed_by:
+    if symbol.fixed:
         for step in size.fixed_by:
             yield from step_lines(recording, step, asking=_ASKING)
         yield from _others(recording, size, size.fixed_by)
         return
-    shown = [each for each in symbol.conditions if each.kind is not ShapeStepKind.UNDECIDED]
+    asked = [each for each in symbol.conditions if each.kind is not ShapeStepKind.UNDECIDED]
+    steps = {step.id: step for step in (*size.fixed_by, *asked)}
+    shown = [steps[id] for id in sorted(steps)]
     for step in shown[:_MOST_CONDITIONS]:
         yield from step_lines(recording, step, asking=_ASKING)
     if len(shown) > _MOST_CONDITIONS:
@@ -263,7 +300,8 @@ def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
 
 
 def _before(recording: Recording, size: Size) -> Line | None:
-    """The newest earlier entry of the same code that requires a number there, with that."""
+    """The newest earlier entry of the same code that requires another number there, or had another
+    one when it was compiled, with that."""
     for item in reversed(entries(recording)):
         if item.code != size.translation.code or item.id >= size.translation.id:
             continue
@@ -271,6 +309,11 @@ def _before(recording: Recording, size: Size) -> Line | None:
         if found is not None and found.requires and not found.free:
             wants = ", ".join(map(text_of, found.requires))
             return Line(f"    {item.compile_id} requires {wants}", item.first_moment, "dim")
+        born = found.size.symbol.born if found and found.size and found.size.symbol else None
+        assert size.symbol is not None
+        if born is not None and born.hint and born.hint != size.symbol.born.hint:
+            text = f"    {item.compile_id} was compiled for {born.hint}"
+            return Line(text, item.first_moment, "dim")
     return None
 
 

@@ -400,3 +400,27 @@ def module_cast_between_calls(run: Run) -> None:
         compiled(ones(2))
     model.double()
     compiled(ones(2).double())
+
+
+@case(
+    "pytorch#172382", "why-recompile",
+    cause=("more of added is no longer 2", "adding.<locals>.inner: return x + n + more"),
+    advice="Dynamo has made more of added an input of the graph by itself",
+    counts=(2, 1),
+    never=("__closure__[1] changes", "n of added"),
+)  # fmt: skip
+def number_that_is_closed_over(run: Run) -> None:
+    """Of two variables of a closure that is handed over, which one is it?"""
+
+    def adding(n: int, more: int) -> Any:
+        def inner(x: Any) -> Any:
+            return x + n + more  # cause
+
+        return inner
+
+    def applied(added: Any, x: Any) -> Any:
+        return added(x)
+
+    compiled = run.compile(applied, dynamic=True if run.remedied else None)
+    for more in (2, 3):
+        compiled(adding(0, more), ones(3))

@@ -489,3 +489,34 @@ def tensor_that_is_not_used(run: Run) -> None:
 
     for size in (4, 4 if run.remedied else 6):
         doubled(ones(3), ones(size))
+
+
+@case(
+    "pytorch#191833", "why-shape", expression="x.shape[0]",
+    cause=(
+        "x.size()[0] is 5: the conditions on sizes together leave nothing else",
+        "requires s77 <= s27, by POP_JUMP",
+        "requires s77 >= s27, by POP_JUMP",
+        "requires Eq(s27 + s77, 10), by POP_JUMP",
+        "0/0 was compiled for 5",
+    ),
+    counts=(2, 1),
+    never=("x.size()[0] is 10 - s27",),
+)  # fmt: skip
+def fixed_by_three_lines(run: Run) -> None:
+    def by_its_sides(x: Any) -> Any:
+        high, wide = x.shape
+        if run.remedied:
+            return x + 1
+        if high > wide:
+            return x + 1
+        if high < wide:
+            return x - 1
+        return x + 3 if high + wide == 10 else x + 2  # cause
+
+    compiled = run.whole(by_its_sides)
+    for size in (5, 6):
+        x = ones(size, size)
+        torch._dynamo.mark_dynamic(x, 0)
+        torch._dynamo.mark_dynamic(x, 1)
+        compiled(x)
