@@ -18,6 +18,7 @@ from stepper.client.text import one_line
 from stepper.model.datum import Datum, Words, literal
 from stepper.model.lookup import Difference
 from stepper.model.trace import Translation
+from stepper.support.guarded_values import membership_of
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _COMMENT = re.compile(r"\s{2,}# |\s+# (?=.*# )|\nUser stack trace:")
@@ -38,6 +39,7 @@ _TYPE = re.compile(
     r"___check_type_id\((?P<source>.*), \d+\)(?:, type=<class '(?P<expected>[^']*)'>)?"
 )
 _IDENTITY = re.compile(r"___check_obj_id\((?P<source>.*), \d+\)(?:, type=(?P<expected>.*))?")
+_CLASS = re.compile(r"<class '(?:.*\.)?(\w+)'>")
 _LENGTH = re.compile(r"len\((?P<source>.*)\) == (?P<expected>\d+)")
 _EMPTY = re.compile(r"not (?P<source>\w[\w.\[\]'\"]*)$")
 """How Dynamo words that a container has no elements."""
@@ -143,7 +145,12 @@ def parse_reason(reason: str) -> Reason:
             tuple(filter(None, (_difference(pattern, what, found),))),
             text,
         )
-    return Reason(entry, text=text)
+    asked = membership_of(words)
+    if asked is None:
+        return Reason(entry, text=text)
+    expected, actual = map(Words, asked.words)
+    differences = (Difference(asked.what, expected, actual),)
+    return Reason(entry, asked.kind, unscoped(asked.source), differences, text)
 
 
 def _difference(
@@ -159,6 +166,8 @@ def _difference(
         return Difference("requires_grad", wants_grad, not wants_grad)
     at = found.get("at")
     expected = _datum(what, _expected(pattern, found))
+    if pattern is _IDENTITY and (kind := _CLASS.fullmatch(found["expected"] or "")) is not None:
+        expected = Words(f"the {kind[1]} that it was")
     actual = _datum(what, found.get("actual"))
     return Difference(what, expected, actual, None if at is None else int(at))
 

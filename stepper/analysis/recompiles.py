@@ -309,7 +309,7 @@ class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._wanted: dict[int, dict[int, _Wants]] = {}
-        self._installed: dict[tuple[int, str, str], Guard | None] = {}
+        self._installed: dict[tuple[int, str, str, str], Guard | None] = {}
         self._origins: dict[int, Origin] = {}
         self._calls = Calls(recording)
         self._by_code: dict[int, list[Translation]] = {}
@@ -450,7 +450,7 @@ class _Reader:
         failure = msgspec.structs.replace(
             failure, find_conditions=partial(_conditions, self._recording, made, failure)
         )
-        key = (made.id, failure.kind, failure.source)
+        key = (made.id, failure.kind, failure.source, failure.text)
         if key not in self._installed:
             attempts = self._recording.attempts(made.id)
             guards = (
@@ -458,7 +458,7 @@ class _Reader:
                 if attempts and failure.source
                 else []
             )
-            self._installed[key] = _installed(guards, failure.kind, failure.source)
+            self._installed[key] = _installed(guards, failure)
         guard = self._installed[key]
         if guard is None:
             return failure
@@ -532,10 +532,15 @@ def _with_state(made: Translation, item: Translation, failure: Failure) -> Failu
     return msgspec.structs.replace(failure, differences=differences or failure.differences)
 
 
-def _installed(guards: list[Guard], kind: str, source: str) -> Guard | None:
-    """The installed guard that a leaf belongs to: the nearest by kind of those on its source."""
-    here = [guard for guard in guards if unscoped(guard.source) == unscoped(source)]
-    methods = (kind, *_SAME_LEAF.get(kind, ()))
+def _installed(guards: list[Guard], failure: Failure) -> Guard | None:
+    """The installed guard that a leaf belongs to: of those on its source the one that says the
+    same, as several ask a dictionary each for another key, else the nearest by kind."""
+    source = unscoped(failure.source)
+    here = [guard for guard in guards if unscoped(guard.source) == source]
+    for guard in here:
+        if failure.text and failure.text in map(unscoped, guard.code):
+            return guard
+    methods = (failure.kind, *_SAME_LEAF.get(failure.kind, ()))
     return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
 
 

@@ -4,6 +4,50 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import NamedTuple
+
+
+class Membership(NamedTuple):
+    """That a container has an element, or that it has not."""
+
+    kind: str
+    """That of Dynamo's check, e.g. `DICT_CONTAINS`."""
+    what: str
+    """`keys`, `elements` or `attributes`."""
+    source: str
+    """The container, as it is written in the condition."""
+    element: str
+    """As it is written."""
+    there: bool
+    """Whether it must be there."""
+
+    @property
+    def words(self) -> tuple[str, str]:
+        """What must be, and what is where it fails: `with 'mask'`, `without 'mask'`."""
+        both = f"with {self.element}", f"without {self.element}"
+        return both if self.there else (both[1], both[0])
+
+
+def membership_of(condition: str) -> Membership | None:
+    """What a condition of Dynamo's asks a container for; None: it asks for something else."""
+    try:
+        node = ast.parse(condition, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    there = True
+    match node:
+        case ast.UnaryOp(ast.Not(), inner):
+            node, there = inner, False
+    match node:
+        case ast.Call(ast.Name("___dict_contains"), [element, of], []):
+            kind, what = "DICT_CONTAINS", "keys"
+        case ast.Call(ast.Attribute(ast.Name("set"), "__contains__"), [of, element], []):
+            kind, what = "SET_CONTAINS", "elements"
+        case ast.Call(ast.Name("hasattr"), [of, element], []):
+            kind, what = "HASATTR" if there else "NO_HASATTR", "attributes"
+        case _:
+            return None
+    return Membership(kind, what, ast.unparse(of), ast.unparse(element), there)
 
 
 def values_of(node: ast.expr) -> Iterator[str]:

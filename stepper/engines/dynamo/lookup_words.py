@@ -14,6 +14,7 @@ from stepper.engines.dynamo.safe_reader import Answer, words
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum, literal
 from stepper.model.lookup import Check, CheckedGuard, Difference
+from stepper.support.guarded_values import membership_of
 
 _CONSTANT = frozenset({"EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH", "NOT_NONE"})
 _LENGTH = frozenset({"LENGTH_CHECK", "DICT_LENGTH"})
@@ -64,6 +65,10 @@ def differences(check: LiveCheck, answer: Answer, expected: Datum) -> tuple[Diff
         return (Difference("length", expected, size),)
     if row.kind == "DICT_MANAGER":
         return tuple(_dict_differences(check, expected, value))
+    asked = membership_of(row.code[0]) if len(row.code) == 1 else None
+    if asked is not None:
+        wanted, found = map(Words, asked.words)
+        return (Difference(asked.what, wanted, found),)
     if row.kind in _CONSTANT:
         return (Difference("value", expected, datum(value, words)),)
     return ()
