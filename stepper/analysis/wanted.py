@@ -12,7 +12,7 @@ a recording without lookups is read beyond the compiler's own words.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from stepper.analysis.handed_on import as_compiled
@@ -25,6 +25,7 @@ from stepper.model.trace import Node, Translation
 from stepper.recording.reader import Recording
 
 _RANK = Aspect("rank")
+_TENSOR = Words("Tensor")
 _FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
@@ -120,9 +121,10 @@ def _typed(item: tuple[tuple[str, Aspect], Datum]) -> tuple[object, type, Datum]
 def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
     """In what two compilations want something else: the source, and the earlier's and the later's.
 
-    Sizes and strides count where both have numbers, and strides where the sizes are the same.
+    Sizes and strides count where both have numbers, and strides where the sizes are the same. Of
+    what is None for one and a tensor, or of a type, for the other, that is the difference.
     """
-    found: list[tuple[str, Difference]] = []
+    found = [*_none_or_not(earlier, later)]
     for (source, aspect), wants in earlier.items():
         new = later.get((source, aspect), UNKNOWN)
         if new == UNKNOWN or alike(new, wants):
@@ -135,3 +137,20 @@ def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
         found.append((source, Difference(aspect.what, wants, new, aspect.at)))
     resized = {source for source, each in found if each.what == "size"}
     return [each for each in found if not (each[1].what == "stride" and each[0] in resized)]
+
+
+def _none_or_not(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]]:
+    for (source, _), wants in earlier.items():
+        if wants is None and (there := _kind_of(later, source)) is not None:
+            found = Words("<Tensor>") if there == _TENSOR else UNKNOWN
+            yield source, Difference("value", None, found)
+    for (source, _), wants in later.items():
+        if wants is None and (there := _kind_of(earlier, source)) is not None:
+            yield source, Difference("type", there, Words("NoneType"))
+
+
+def _kind_of(wanted: Wanted, source: str) -> Datum | None:
+    """The type that a value must have, where its value may be any."""
+    if (source, Aspect("dtype")) in wanted:
+        return _TENSOR
+    return None if (source, Aspect("value")) in wanted else wanted.get((source, Aspect("type")))

@@ -21,6 +21,7 @@ from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import Failure, Recompilation, recompilations
 from stepper.analysis.sources import unscoped
+from stepper.analysis.wanted import Wanted, differing
 from stepper.debuggee.registry import find
 from stepper.model.datum import UNKNOWN, Datum, Words, text_of
 from stepper.model.lookup import Aspect, Difference
@@ -105,6 +106,18 @@ def test_without_lookups_what_is_said_is_true(program: str, recorded: Recorded) 
                     assert unscoped(failure.text) in texts
                 elif failure.differences[0].actual != UNKNOWN:
                     assert facts(failure) <= real
+
+
+@pytest.mark.parametrize(
+    ("aspect", "kind", "found"),
+    [("dtype", "Tensor", Words("<Tensor>")), ("type", "DynamicCache", UNKNOWN)],
+)
+def test_what_was_none_and_is_there_differs(aspect: str, kind: str, found: Datum) -> None:
+    none: Wanted = {("past", Aspect("value")): None}
+    there: Wanted = {("past", Aspect(aspect)): Words(kind)}
+    assert differing(none, there) == [("past", Difference("value", None, found))]
+    gone = Difference("type", Words(kind), Words("NoneType"))
+    assert differing(there, none) == [("past", gone)]
 
 
 SEVERAL = """
