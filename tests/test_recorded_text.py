@@ -80,6 +80,7 @@ IN_ANALYSIS = {
         "": "torch's: an expression of symbols",
         "decided_by": "torch's: an expression of symbols",
         "_saying": "torch's: the numbers in a condition",
+        "_equal_to": "torch's sources",
     },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
@@ -116,7 +117,9 @@ IN_ANALYSIS = {
     },
     "handed_on.py": {
         "": "ours: what stands for a name meanwhile",
-        "spelling": "torch's sources",
+        "_by_names": "torch's sources",
+        "_closed_over": "torch's sources",
+        "inlined_as": "torch's sources",
         "spell": "torch's sources",
     },
     "kind_rules.py": {
@@ -150,6 +153,7 @@ IN_ANALYSIS = {
     },
     "reasons.py": {
         "": "torch's: why it compiles again",
+        "_difference": "torch's: why it compiles again",
         "parse_check": "the compiler's: a guard's code",
         "parse_reason": "torch's: why it compiles again",
     },
@@ -196,6 +200,10 @@ IN_ANALYSIS = {
     "search.py": {
         "_output": "what the program printed, in lines",
         "_reasons": "torch's message, in lines",
+    },
+    "shape_lines.py": {
+        "": "torch's: an expression of symbols",
+        "_in_sources": "torch's: an expression of symbols",
     },
     "sites.py": {"in_torch": "a path"},
     "size_rules.py": {
