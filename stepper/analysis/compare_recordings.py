@@ -403,10 +403,18 @@ def _guards(left: _Side, right: _Side) -> Iterator[Row]:
     one, other = _by_key(left), _by_key(right)
     for key in dict.fromkeys((*one, *other)):
         mine, theirs = one.get(key), other.get(key)
-        if mine == theirs:
-            continue
-        if mine is None or theirs is None or plain(mine) != plain(theirs):
-            yield mine, theirs
+        if mine is None or theirs is None:
+            yield (mine and mine.text), (theirs and theirs.text)
+        elif mine.built == theirs.built and plain(mine.text) != plain(theirs.text):
+            yield mine.text, theirs.text
+
+
+class _Told(NamedTuple):
+    """A guard in words, and whether its check was built: of a compilation that failed it was not,
+    and what it would have checked is not known."""
+
+    text: str
+    built: bool
 
 
 _Guards = tuple[list[object], list[object]]
@@ -425,15 +433,15 @@ def _guards_text(side: _Side) -> str:
     return "\n".join(map(str, (*guards, *tensors)))
 
 
-def _by_key(side: _Side) -> dict[tuple[str, str, int], str]:
-    found: dict[tuple[str, str, int], str] = {}
+def _by_key(side: _Side) -> dict[tuple[str, str, int], _Told]:
+    found: dict[tuple[str, str, int], _Told] = {}
     counts: Counter[tuple[str, str]] = Counter()
     wants = wanted_by(side.recording, side.translation)
     for guard in side.guards():
         key = (guard.kind, plain(guard.source))
         checks = "; ".join(checked(guard, wants))
         text = one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
-        found[(*key, counts[key])] = text
+        found[(*key, counts[key])] = _Told(text, bool(guard.code))
         counts[key] += 1
     return found
 

@@ -104,6 +104,31 @@ CHANGED = (
 )
 
 
+def test_checks_that_a_failed_compilation_did_not_come_to_build_are_no_difference(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    fails = """
+import contextlib, os, torch
+
+@torch.compile(backend="eager", fullgraph=True)
+def f(x, last):
+    y = x + 1
+    if last:
+        torch._dynamo.graph_break()
+    return y
+
+with contextlib.suppress(torch._dynamo.exc.Unsupported):
+    f(torch.ones(3), os.environ["RANK"] == "1")
+"""
+    path = program(fails)
+    a, b = (recorded(path, RANK=rank) for rank in "01")
+    (differs,) = compare_runs(a, b).different
+    assert ("outcome", "compiled", "failed") in differs.facts
+    both = [guards for guards in differs.guards if None not in guards]
+    assert both == []
+    assert not [text for guards in differs.guards for text in guards if text and "L['x']" in text]
+
+
 def test_an_edited_program(recorded: Recorded, program: Callable[[str], str]) -> None:
     a = recorded(program(PROGRAM), RANK="0")
     b = recorded(program(CHANGED), "--lookups", RANK="0")
