@@ -26,6 +26,7 @@ _STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
 _SKIPPED = "Attempted to call function marked as skipped"
+_ALIASING = "Encountered aliasing during higher order op tracing"
 _BRANCHES = "Data-dependent branching"
 _NUMBER = frozenset(
     {
@@ -463,6 +464,17 @@ def _generator(broken: Broken) -> Remedy | None:
     )
 
 
+def _shared(broken: Broken) -> Remedy | None:
+    """A function that an operator has whole takes two tensors that are one memory: none is
+    returned."""
+    if broken.kind != _ALIASING or not broken.context.startswith("Input-to-input "):
+        return None
+    return Remedy(
+        "two of the tensors that the function takes are one memory, as x and x.T are: hand one of "
+        "them over as its clone(), made before; or make the view inside, by a method (x.t())"
+    )
+
+
 def _by_kind(broken: Broken) -> Remedy | None:
     """What is known of the kind."""
     return CHANGES.get(broken.kind)
@@ -515,6 +527,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "attributes in C": _attributes_in_c,
     "operation in C": _operation_in_c,
     "generator": _generator,
+    "shared": _shared,
     "kind": _by_kind,
 }
 """In the order in which they are asked."""

@@ -13,6 +13,7 @@ from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import (
     Failed,
     Operand,
+    failed_count,
     failures,
     fixed_sizes,
     operands,
@@ -31,7 +32,6 @@ from stepper.client.text import (
     line_text,
     node_meta,
     place_text,
-    plural,
     python_frame_line,
     value_line,
 )
@@ -80,7 +80,7 @@ def failed_lines(
         where = f" of a function with {function!r} in its name" if function else ""
         yield Line(f"no compilation{where} failed{nothing_translated(recording)}")
         return
-    yield Line(f"{plural(len(found), 'compilation')} failed", role="title")
+    yield Line(failed_count(found), role="title")
     groups: dict[tuple[object, ...], list[Failed]] = {}
     for each in found:
         groups.setdefault(_alike(recording, each), []).append(each)

@@ -16,7 +16,7 @@ from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name, is_meant
-from stepper.client.text import source_line
+from stepper.client.text import plural, source_line
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
@@ -152,6 +152,15 @@ def failure_at(recording: Recording, event: Event) -> Failed | None:
             return None
         return _failed(recording, failure, item)
     return None
+
+
+def failed_count(found: list[Failed]) -> str:
+    """`1 compilation and 2 calls failed`: of a call that no entry served, nothing was compiled."""
+    calls = sum(each.failure.stage is FailedStage.LOOKUP for each in found)
+    compiled = len(found) - calls
+    parts = [plural(compiled, "compilation")] if compiled or not calls else []
+    parts += [plural(calls, "call")] if calls else []
+    return f"{' and '.join(parts)} failed"
 
 
 def _is_of(recording: Recording, failed: Failed, function: str) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from stepper.analysis.advice import Advice
 from stepper.analysis.autograd_captures import capture_lines
-from stepper.analysis.failures import failures
+from stepper.analysis.failures import failed_count, failures
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
@@ -60,7 +60,7 @@ _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 _MOST_CALLS = 20
-"""That ran uncompiled for one reason, and are asked what did not serve them."""
+"""How many calls for which nothing was compiled, for one reason, are asked what did not serve."""
 WITHOUT_LOOKUPS = (
     "Lookups were not recorded: what is said of entries beyond the compiler's own words is "
     "inferred. stepper record --lookups also records each guard that failed, with what was there, "
@@ -74,8 +74,8 @@ Trying = Callable[[History], Told]
 
 def _instead(recording: Recording, function: str, after: int) -> str:
     """What is recorded of functions that were not compiled again."""
-    if failed := len(failures(recording, function, after=after)):
-        return f"; {plural(failed, 'compilation')} failed: why-failed says why"
+    if failed := failures(recording, function, after=after):
+        return f"; {failed_count(failed)}: why-failed says why"
     outcomes = {
         item.outcome
         for item in compilations(recording)
@@ -93,8 +93,8 @@ def _instead(recording: Recording, function: str, after: int) -> str:
 
 
 def _uncompiled(recording: Recording, function: str, after: int) -> list[Translation]:
-    """Calls of compiled functions that found no entry and ran as they are, without a try to compile
-    them, as far as lookups were recorded."""
+    """Calls of compiled functions that found no entry and that nothing was compiled for: they ran
+    as they are, or were an error. As far as lookups were recorded."""
     return [
         item
         for item in recording.translations()
@@ -109,21 +109,23 @@ def _uncompiled(recording: Recording, function: str, after: int) -> list[Transla
 def _uncompiled_lines(
     recording: Recording, function: str, after: int, told: set[str]
 ) -> Iterator[Line]:
-    """Each function of which calls ran as it is, why, and what entries asked for that did not
-    serve them. `told`: functions whose calls after a limit are counted already."""
+    """Each function of which calls ran as it is or were an error, why, and what entries asked for
+    that did not serve them. `told`: functions whose calls after a limit are counted already."""
+    errors = {each.lookup.id for each in failures(recording, function) if each.lookup is not None}
     skips: dict[int, Event] = {}
     for event in recording.events(kinds=(EventKind.SKIP,)):
         # What is told at the same moment afterwards is about other calls.
         skips.setdefault(event.moment, event)
-    found: dict[tuple[str, str, str], list[Translation]] = {}
+    found: dict[tuple[str, str, str, str], list[Translation]] = {}
     for item in _uncompiled(recording, function, after):
         if item.name not in told:
             skip = None if item.last_moment is None else skips.get(item.last_moment)
             why = compiled_name(recording, item) if skip is None else event_text(recording, skip)
-            found.setdefault((item.name, item.filename, why), []).append(item)
-    for (_, _, why), calls in found.items():
+            came = "failed" if item.id in errors else "ran uncompiled"
+            found.setdefault((item.name, item.filename, came, why), []).append(item)
+    for (_, _, came, why), calls in found.items():
         yield Line("")
-        yield Line(f"{plural(len(calls), 'call')} ran uncompiled: {why}", role="title")
+        yield Line(f"{plural(len(calls), 'call')} {came}: {why}", role="title")
         unlike: dict[tuple[tuple[str, str, str], ...], Translation] = {}
         for call in calls[:_MOST_CALLS]:
             unlike.setdefault(failed_guards(recording, call), call)

@@ -120,3 +120,38 @@ def asked_of_each_element(run: Run) -> None:
 
     with contextlib.suppress(Exception):
         grown(ones(2))
+
+
+@case(
+    "", "why-failed",
+    cause=("UncapturedHigherOrderOpError while tracing", "Input-to-input aliasing"),
+    advice="or make the view inside, by a method (x.t())",
+    counts=(0, 1),
+    never=("return what is new",),
+)  # fmt: skip
+def region_with_a_transposed_attribute(run: Run) -> None:
+    @torch.compiler.nested_compile_region
+    def gram(x: Any) -> Any:
+        return x @ (x.t() if run.remedied else x.T)
+
+    def twice(x: Any) -> Any:
+        return gram(gram(x))  # cause
+
+    with contextlib.suppress(Exception):
+        run.compile(twice)(ones(2, 2))
+
+
+@case(
+    "", "why-failed",
+    cause=("UncapturedHigherOrderOpError while tracing", "Input-to-input aliasing"),
+    advice="hand one of them over as its clone(), made before",
+    counts=(0, 1),
+    never=("return what is new",),
+)  # fmt: skip
+def branches_that_are_given_a_view(run: Run) -> None:
+    def chosen(x: Any) -> Any:
+        view = x.t().clone() if run.remedied else x.t()
+        return torch.cond(x.sum() > 0, torch.add, torch.sub, (x, view))  # cause
+
+    with contextlib.suppress(Exception):
+        run.compile(chosen)(ones(2, 2))
