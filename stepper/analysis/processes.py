@@ -79,8 +79,10 @@ def overview(folder: SessionFolder) -> str:
     """What a folder holds, in a line."""
     recorded = len(folder.recorded)
     lost = sum(each.state in ("killed", "gone") for each in folder.processes)
+    left = sum(each.state == "running" for each in folder.recorded)
     parts = [plural(len(folder.processes), "process"), plural(recorded, "recording")]
-    return ", ".join(parts + [f"{lost:,} killed or gone"] * bool(lost))
+    parts += [f"{lost:,} killed or gone"] * bool(lost) + [f"{left:,} still recording"] * bool(left)
+    return ", ".join(parts)
 
 
 def process_lines(folder: SessionFolder, here: str = "") -> Iterator[Line]:

@@ -213,6 +213,33 @@ def test_a_child_that_is_forked_while_a_graph_is_compiled_records_too(tmp_path: 
     assert functions(child) == ["<lambda>", "backend.<locals>.<lambda>"]
 
 
+LEFT = """
+import os, time, torch
+
+if os.fork():
+    while not os.path.exists("compiled"):
+        time.sleep(0.01)
+else:
+    torch.compile(lambda x: x + 1, backend="eager")(torch.ones(2))
+    for number in (1, 2):
+        os.close(number)
+    open("compiled", "w").close()
+    while os.path.exists("compiled"):
+        time.sleep(0.01)
+    os._exit(0)
+"""
+
+
+def test_a_child_that_outlives_the_program_is_told(tmp_path: Path) -> None:
+    command = ["-m", "stepper", "record", "--children", "-o", "session", "-c", LEFT]
+    try:
+        said = run(command, tmp_path).err
+    finally:
+        (tmp_path / "compiled").unlink(missing_ok=True)
+    last = said.splitlines()[-1]
+    assert last.startswith("stepper: 2 processes, 2 recordings, 1 still recording → ")
+
+
 DOORS = """
 import os, subprocess, sys
 if sys.argv[1:] != ["child"]:
