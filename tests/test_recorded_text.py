@@ -51,6 +51,7 @@ IN_ANALYSIS = {
         "_written": "torch's: the context of a break",
         "_attributes_in_c": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
+        "_shared": "torch's: the context of a break",
         "_raises": "CPython's names of instructions",
     },
     "breaks.py": {

@@ -42,7 +42,8 @@ def rank_lines(found: Ranks, *, everything: bool = False) -> Iterator[Line]:
         yield Line("no recording can be compared", role="title")
     elif len(found.classes) == 1:
         one = found.classes[0]
-        yield Line(f"all {plural(count, 'recording')} did the same: {_size(one)}", role="title")
+        same = f"all {plural(count, 'recording')} did the same" if count > 1 else "1 recording"
+        yield Line(f"{same}: {_size(one)}", role="title")
         yield Line(f"  {members(one.processes)}")
     else:
         title = f"{plural(count, 'recording')} in {plural(len(found.classes), 'class')}"

@@ -51,6 +51,8 @@ class SessionViews:
     def __init__(self, folder: SessionFolder) -> None:
         self.folder = folder
         self.path = folder.path
+        self.unread: dict[int, str] = {}
+        """Processes whose recordings were to be asked and cannot be read, and why."""
         self.columns = {
             "processes": PROCESS_COLUMNS,
             **{name: ("process", "rank", *columns) for name, columns in COLUMNS.items()},
@@ -87,7 +89,8 @@ class SessionViews:
         for number, process in enumerate(self.folder.recorded):
             try:
                 recording = Recording.open(process.recording)
-            except RecordingError:
+            except RecordingError as error:
+                self.unread[process.pid] = str(error)
                 continue
             with contextlib.closing(recording):
                 for name in wanted:

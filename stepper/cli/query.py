@@ -97,9 +97,12 @@ def _asked(path: str) -> Iterator[Recording | SessionViews]:
     from stepper.recording.session_folder import read
 
     try:
-        yield SessionViews(read(path))
+        views = SessionViews(read(path))
     except RecordingError as error:
         raise UsageError(str(error)) from None
+    yield views
+    for process, why in views.unread.items():
+        say(f"stepper: process {process} is left out: {why}", sys.stderr)
 
 
 def _lines(options: argparse.Namespace, answer: Any) -> Iterator[str]:

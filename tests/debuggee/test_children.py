@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 from pathlib import Path
 
@@ -182,6 +183,16 @@ def test_a_query_sees_all_processes(family: Family) -> None:
         family.folder,
     )
     assert states.out.count("killed") == 1
+
+
+def test_a_query_says_which_recording_it_could_not_read(family: Family, tmp_path: Path) -> None:
+    shutil.copytree(family.folder, tmp_path / "copy")
+    spoiled, *others = (each for each in family.session.recorded if each.how != "first")
+    (tmp_path / "copy" / Path(spoiled.recording).name).write_bytes(b"something else" * 999)
+    sql = "SELECT DISTINCT process FROM frames ORDER BY 1"
+    asked = run(["-m", "stepper", "query", tmp_path / "copy", sql, "--format", "csv"], tmp_path)
+    assert [int(row) for row in asked.out.split()[1:]] == sorted(each.pid for each in others)
+    assert asked.err.startswith(f"stepper: process {spoiled.pid} is left out: ")
 
 
 def test_two_processes_are_compared(family: Family) -> None:
