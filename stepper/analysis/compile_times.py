@@ -35,6 +35,7 @@ from stepper.model.timing import (
 )
 from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
+from stepper.support.collecting import uncollected
 
 WORKERS = "async_compile.wait"
 COMPILERS = frozenset({"compile_file", WORKERS})
@@ -231,6 +232,7 @@ class CompileTimes:
     # By line
 
     @cached_property
+    @uncollected()
     def traced(self) -> dict[tuple[str, ...], TracedFrame]:
         """What tracing took, by the names of the phases in whose midst it was done; without names
         what the compiler has not timed. Each stands for what is above all functions."""
@@ -293,6 +295,7 @@ class CompileTimes:
         return frame.by_line(self._attempts.lines_of(frame.code))
 
     @cached_property
+    @uncollected()
     def lines(self) -> list[LineTime]:
         """The program's lines by what tracing them took with all that was inlined from there, the
         longest first. A library's are those from which none of the program's led there."""

@@ -7,6 +7,10 @@ from stepper.analysis.spans import SpanKind
 from stepper.analysis.traced import TracedFrame
 from stepper.client.text import source_line
 from stepper.model.trace import MomentId
+from stepper.support.collecting import uncollected
+
+_NONE: dict[tuple[SpanKind, str, str, int], Flame] = {}
+"""What one holds in which there is nothing, as in most lines; never changed."""
 
 
 class Flame:
@@ -27,7 +31,7 @@ class Flame:
         self.total = 0
         """Nanoseconds, of all calls."""
         self.own = 0
-        self.children: dict[tuple[SpanKind, str, str, int], Flame] = {}
+        self.children = _NONE
 
     @property
     def by_time(self) -> list[Flame]:
@@ -39,11 +43,15 @@ class Flame:
     ) -> Flame:
         """The one of that kind and name at that place."""
         key = kind, name, *place
-        if key not in self.children:
-            self.children[key] = Flame(kind, name, moment, place)
-        return self.children[key]
+        found = self.children.get(key)
+        if found is None:
+            if self.children is _NONE:
+                self.children = {}
+            found = self.children[key] = Flame(kind, name, moment, place)
+        return found
 
 
+@uncollected()
 def flames(times: CompileTimes, least: float = 0) -> list[Flame]:
     """The outermost, the longest first, without what compile workers did meanwhile.
 
@@ -89,10 +97,11 @@ def _lines(
     lines: dict[int, Flame] = {}
     for line in {**own, **frame.phases, **dict.fromkeys(line for line, _ in frame.called)}:
         moment, nanoseconds = own.get(line, (started, 0))
-        lines[line] = function.child(SpanKind.LINE, code.label, moment, (code.filename, line))
-        lines[line].text = source_line(code, line)
-        lines[line].own += nanoseconds
-        lines[line].total += nanoseconds
+        flame = function.child(SpanKind.LINE, code.label, moment, (code.filename, line))
+        flame.text = source_line(code, line)
+        flame.own += nanoseconds
+        flame.total += nanoseconds
+        lines[line] = flame
     below: list[tuple[Flame, Timed | TracedFrame]] = []
     for (line, _), called in frame.called.items():
         lines[line].total += called.total

@@ -28,7 +28,7 @@ class TracedFrame:
 
     def __init__(self, code: int) -> None:
         self.code = code
-        self.spent: defaultdict[int, int] = defaultdict(int)
+        self.spent: dict[int, int] = {}
         """Nanoseconds of each instruction, without those of phases in its midst."""
         self.first: dict[int, MomentId] = {}
         """The first moment of each instruction."""
@@ -53,17 +53,18 @@ class TracedFrame:
             lines: that of each instruction; see `line_at`.
         """
         if self._by_line is None:
-            first: dict[int, MomentId] = {}
-            spent: dict[int, int] = {}
-            known = len(lines)
+            found: dict[int, tuple[MomentId, int]] = {}
+            known, first = len(lines), self.first
             # In the order in which they were met first.
             for ip, nanoseconds in self.spent.items():
                 line = lines[ip] if ip < known else lines[0]
-                if line in spent:
-                    spent[line] += nanoseconds
-                else:
-                    first[line], spent[line] = self.first[ip], nanoseconds
-            self._by_line = {line: (first[line], spent[line]) for line in spent}
+                before = found.get(line)
+                found[line] = (
+                    (first[ip], nanoseconds)
+                    if before is None
+                    else (before[0], before[1] + nanoseconds)
+                )
+            self._by_line = found
         return self._by_line
 
 
@@ -134,12 +135,16 @@ class Attempts:
             if node is None:
                 continue  # translated in the midst of this attempt, and told by its own
             spent, part = node.spent, ips[begin:over]
-            new = not node.first.keys() >= set(part)
+            moments = zip(part, count(attempt.first_moment + begin), strict=False)
+            fresh = dict(zip(part, took[begin:over], strict=True))
+            if not spent and len(fresh) == over - begin:
+                node.spent, node.first = fresh, dict(moments)
+                continue
             for ip, nanoseconds in zip(part, took[begin:over], strict=True):
-                spent[ip] += nanoseconds
-            if new:
+                spent[ip] = spent.get(ip, 0) + nanoseconds
+            if not node.first.keys() >= fresh.keys():
                 # One by one: a long function is entered again after each of its calls.
-                for ip, moment in zip(part, count(attempt.first_moment + begin), strict=False):
+                for ip, moment in moments:
                     node.first.setdefault(ip, moment)
         for inner in _apart(steps.phase):
             at = inner.timing.moment - attempt.first_moment
