@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stepper.analysis.line import Line
 from stepper.client.text import function_name, plural, short_name
-from stepper.model.lookup import CheckedGuard
+from stepper.model.lookup import BACKEND, Check, CheckedGuard
 from stepper.model.timing import GRAPH_RUN, TRANSFORMED_RUN, Timing
 from stepper.model.trace import MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
@@ -21,23 +21,27 @@ _MOST = 5
 
 
 class Served:
-    """The calls that one entry has served."""
+    """The calls that one entry has served, and that were asked as many guards."""
 
-    def __init__(self, lookup: Translation) -> None:
+    def __init__(self, lookup: Translation, asks: int) -> None:
         self.name = lookup.name
         self.place = (lookup.name, lookup.filename, lookup.line)
         self.entry = lookup.compile_id
         self.moment: MomentId = lookup.first_moment
+        self.asks = asks
+        """How many: fewer under a stance that leaves some out."""
         self.calls = 0
         self.guards: list[int] = []
         """Nanoseconds of each call's guards, where they are known."""
+        self.least: list[int] = []
+        """Likewise of the guards that have a time, where others have none."""
+        self.untimed = 0
+        """How many have none, at most."""
         self.transformed: list[int] = []
         """Likewise of the transformed code alone."""
         self.graphs: list[int] = []
-        self.by_guard: Counter[CheckedGuard] = Counter()
+        self.by_guard: defaultdict[CheckedGuard, list[int]] = defaultdict(list)
         """Nanoseconds of each guard in calls that were measured, without getting to its value."""
-        self.asked = 0
-        """Guards, in all calls whose guards are known."""
 
     @property
     def run(self) -> int:
@@ -80,7 +84,7 @@ def call_costs(recording: Recording) -> dict[tuple[str, str, int], CallCost]:
         calls = sum(len(each.guards) for each in some)
         costs[place] = CallCost(
             calls=sum(each.calls for each in some),
-            guards=sum(each.asked for each in some) / calls,
+            guards=sum(each.asks * len(each.guards) for each in some) / calls,
             nanoseconds=sum(min(each.guards) * len(each.guards) for each in some) / calls,
             names=frozenset(guard_words(row) for each in some for row in each.by_guard),
         )
@@ -101,20 +105,22 @@ def served(recording: Recording) -> list[Served]:
             runs[each.translation].append(each)
         if each.parent is not None:
             within[each.parent] += each.nanoseconds
-    found: dict[tuple[str, str, str], Served] = {}
+    found: dict[tuple[str, str, str, int], Served] = {}
     for item in recording.translations():
         if item.phase is not Phase.LOOKUP or item.outcome is not Outcome.HIT or item.by_hand:
             continue
-        key = item.name, item.filename, item.compile_id
-        entry = found.setdefault(key, Served(item))
+        asked = _asked(recording, item)
+        key = item.name, item.filename, item.compile_id, len(asked)
+        entry = found.setdefault(key, Served(item, len(asked)))
         entry.calls += 1
         for tried in recording.tried(item.id):
             if tried.matches and tried.nanoseconds is not None:
                 entry.guards.append(tried.nanoseconds)
-                program = recording.guard_program(tried.code)
-                entry.asked += len(tried.checks)
-                for check in tried.checks:
-                    entry.by_guard[program[check.place]] += check.nanoseconds or 0
+                for row, check in asked:
+                    entry.by_guard[row].append(check.nanoseconds or 0)
+            elif tried.matches and any(check.nanoseconds for _, check in asked):
+                entry.least.append(sum(check.nanoseconds or 0 for _, check in asked))
+                entry.untimed = max(entry.untimed, sum(bool(check.why) for _, check in asked))
         spent = {TRANSFORMED_RUN: 0, GRAPH_RUN: 0}
         for run in runs[item.id]:
             spent[run.name] += max(0, run.nanoseconds - within[run.id])
@@ -122,6 +128,17 @@ def served(recording: Recording) -> list[Served]:
             entry.transformed.append(spent[TRANSFORMED_RUN])
             entry.graphs.append(spent[GRAPH_RUN])
     return list(found.values())
+
+
+def _asked(recording: Recording, lookup: Translation) -> list[tuple[CheckedGuard, Check]]:
+    """The guards of the entry that a lookup has found; that the backend is the same is none."""
+    found = []
+    for tried in recording.tried(lookup.id):
+        if tried.matches:
+            program = recording.guard_program(tried.code)
+            checks = ((program[check.place], check) for check in tried.checks)
+            found += [(row, check) for row, check in checks if row.kind != BACKEND]
+    return found
 
 
 def cost_lines(recording: Recording, function: str = "", *, every: bool = False) -> Iterator[Line]:
@@ -143,21 +160,28 @@ def cost_lines(recording: Recording, function: str = "", *, every: bool = False)
     yield Line(f"  {where}", role="dim")
     for each in found if every else found[: 2 * _MOST]:
         yield Line(f"  {function_name(each.name)}  {_parts(each)}", each.moment)
-        guards = [(row, ns) for row, ns in each.by_guard.most_common() if ns]
-        for row, nanoseconds in guards if every else guards[:_MOST]:
-            one = brief(nanoseconds // len(each.guards))
-            yield Line(f"      {one:>8} {brief(nanoseconds):>8}  {guard_words(row)}", role="dim")
+        guards = sorted(each.by_guard.items(), key=lambda item: -sum(item[1]))
+        for row, spent in guards if every else guards[:_MOST]:
+            if any(spent):
+                one, whole = brief(median_low(spent)), brief(sum(spent))
+                yield Line(f"      {one:>8} {whole:>8}  {guard_words(row)}", role="dim")
     if not every and len(found) > 2 * _MOST:
         yield Line(f"  … {plural(len(found) - 2 * _MOST, 'more entry')} (--all)", role="dim")
 
 
 def _parts(each: Served) -> str:
-    parts = [f"{each.entry}, {plural(each.calls, 'call')}:"]
+    parts = [f"{each.entry}, {plural(each.calls, 'call')} of {plural(each.asks, 'guard')}:"]
     told = []
     if each.transformed:
         transformed, graphs = median_low(each.transformed), median_low(each.graphs)
         told += [f"transformed code {brief(transformed)}", f"graphs {brief(graphs)}"]
-    if not each.guards:
+    if not each.guards and each.least:
+        told.insert(
+            0,
+            f"guards more than {brief(median_low(each.least))}, without {each.untimed:,} of them: "
+            "asking these again could run code of the program",
+        )
+    elif not each.guards:
         told.insert(0, "guards not measured: asking them again could run code of the program")
     else:
         share = f" (at least {each.share:.0%} of the call)" if each.share >= 0.005 else ""

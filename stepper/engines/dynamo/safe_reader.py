@@ -19,7 +19,7 @@ import collections
 import functools
 import os
 import types
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
@@ -168,7 +168,7 @@ class SafeReader:
             except WouldRunUserCode as error:
                 return Answer(Verdict.UNKNOWN, why=str(error))
         try:
-            if row.relational or row.kind == "LAMBDA_GUARD":
+            if row.relational or row.kind in ("LAMBDA_GUARD", "OBJECT_ALIASING"):
                 return self._ask_words(check, scope, value, reached)
             if check.leaf is None:
                 kind, size = check.expected_type
@@ -196,7 +196,8 @@ class SafeReader:
             value = self.reach(row.source)
         except (MissingValue, WouldRunUserCode) as error:
             return Answer(Verdict.UNKNOWN, why=str(error))
-        askable = row.relational or check.expected_type or _harmless(row.kind, row.code, value)
+        several = row.relational or row.kind == "OBJECT_ALIASING"
+        askable = several or check.expected_type or _harmless(row.kind, row.code, value)
         return Answer(Verdict.PASS, value, True, "" if askable else _NOT_AGAIN)
 
     def _call(self, leaf: Any, value: Any, reached: bool) -> Answer:
@@ -252,17 +253,16 @@ class SafeReader:
                     why = f"{source} is the same tensor as {other}"
                     return Answer(Verdict.FAIL, value, reached, why)
             return Answer(Verdict.PASS, value, reached)
-        if row.kind == "OBJECT_ALIASING":
-            sides = [part.strip() for part in (row.code[0] if row.code else "").split(" is ")]
-            if len(sides) == 2:
-                try:
-                    same = self.reach(sides[0]) is self.reach(sides[1])
-                except (MissingValue, WouldRunUserCode) as error:
-                    return Answer(Verdict.UNKNOWN, value, reached, str(error))
-                return Answer(_verdict(same), value, reached)
-            return Answer(Verdict.UNKNOWN, value, reached, OF_SEVERAL)
         if row.kind == "LAMBDA_GUARD" and row.depth == 0:
             return self._call(check.leaf, value, reached)  # hooks and the like: torch's own state
+        if (pairs := _same_objects(row.code)) is not None:
+            try:
+                differ = [part for part, *two in pairs if len({id(self.reach(s)) for s in two}) > 1]
+            except (MissingValue, WouldRunUserCode) as error:
+                return Answer(Verdict.UNKNOWN, value, reached, str(error))
+            return Answer(_verdict(not differ), value, reached, "; ".join(differ))
+        if row.kind == "OBJECT_ALIASING":
+            return Answer(Verdict.UNKNOWN, value, reached, OF_SEVERAL)
         # Memory, in words that Dynamo itself evaluates to say why it compiles again.
         if row.source or any(values_in(part) is None for part in row.code):
             return Answer(Verdict.UNKNOWN, value, reached, OF_THE_COMPILER)
@@ -276,6 +276,18 @@ class SafeReader:
                     break
         spent = perf_counter_ns() - began if row.code and self.timed else None
         return Answer(_verdict(not failing), None, False, "; ".join(failing), spent)
+
+
+def _same_objects(code: Sequence[str]) -> list[tuple[str, str, str]] | None:
+    """The pairs of expressions of which a guard's words say that they are one object, behind the
+    words for each pair; None: they say something else."""
+    sides = [(part, *part.split(" is ")) for part in code]
+    found = [each for each in sides if len(each) == 3 and all(_is_source(s) for s in each[1:])]
+    return found if code and len(found) == len(code) else None
+
+
+def _is_source(text: str) -> bool:
+    return text.startswith(("L[", "G[", "type(", "dict(", "dict.", "list("))
 
 
 class _Step(NamedTuple):
@@ -303,6 +315,8 @@ def _step(source: str) -> _Step:
             return _Step(ast.unparse(inner), _type_of)
         case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
             return _Step(ast.unparse(inner), _listed)
+        case ast.Call(func=ast.Name(id="dict"), args=[ast.Attribute(attr="__dict__") as inner]):
+            return _Step(ast.unparse(inner), _of_class)
         case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="keys"), args=[inner]):
             return _Step(ast.unparse(inner), _keys)
         case ast.Call(
@@ -329,6 +343,10 @@ def _refuse(value: Any, argument: Any) -> Any:
 
 def _type_of(value: Any, argument: Any) -> Any:
     return type(value)
+
+
+def _of_class(value: Any, argument: Any) -> Any:
+    return value if type(value) is types.MappingProxyType else _refuse(value, argument)
 
 
 def _listed(value: Any, argument: Any) -> Any:
