@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.advice import Advice
@@ -207,6 +208,9 @@ def _function(
     if len(history.series) > TOLD:
         more = plural(len(history.series) - TOLD, "more thing")
         yield Line(f"  … and {more} that changed with these", role="dim")
+    for condition, times in _unmet(history).most_common(TOLD):
+        text = clip(spell(one_line(condition)), _TEXT)
+        yield Line(f"  {text} does not hold  ({times} of {len(history.recompilations)})")
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
@@ -235,6 +239,15 @@ def _function(
             stack = callers_of(each.translation)
     if not every and len(history.recompilations) > WHOLE:
         yield Line("  each entry that was tried, and where its guards come from: --all", role="dim")
+
+
+def _unmet(history: History) -> Counter[str]:
+    """The conditions about several values that failed first, in so many recompilations."""
+    nearest = [each.nearest for each in history.recompilations if each.nearest is not None]
+    first = [tried.failures[0] for tried in nearest if tried.failures]
+    return Counter(
+        unscoped(each.text) for each in first if each.text and not (each.differences or each.source)
+    )
 
 
 def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:

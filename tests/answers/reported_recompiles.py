@@ -424,3 +424,22 @@ def number_that_is_closed_over(run: Run) -> None:
     compiled = run.compile(applied, dynamic=True if run.remedied else None)
     for more in (2, 3):
         compiled(adding(0, more), ones(3))
+
+
+@case(
+    "pytorch#191833", "why-recompile",
+    cause=("x.size()[0] <= x.size()[1] does not hold", "if not run.remedied and high > wide:"),
+    counts=(2, 1),
+)  # fmt: skip
+def one_side_is_longer(run: Run) -> None:
+    """What fails is about two sizes: neither is the one that changed."""
+
+    def by_its_sides(x: Any) -> Any:
+        high, wide = x.shape
+        if not run.remedied and high > wide:  # cause
+            return x + 1
+        return x - 1
+
+    compiled = run.compile(by_its_sides, dynamic=True)
+    for sides in ((4, 6), (6, 4)):
+        compiled(ones(*sides))
