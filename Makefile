@@ -82,7 +82,7 @@ wheels:
 	.ci/wheels $(DIST)
 
 matrix:
-	.ci/matrix
+	.ci/matrix $(PYTEST_ARGS)
 
 # The theme's own, about a future mkdocs.
 docs: export NO_MKDOCS_2_WARNING = 1
