@@ -276,12 +276,15 @@ def _quoted(line: str | None) -> str:
 def _printed(output: str) -> Iterator[str]:
     """The program's lines, without what torch logs and warns of, which comes and goes with the
     breaks."""
-    warned = False
+    warned = ours = False
     for line in output.splitlines():
         bare = without_colours(line)
+        ours = _OURS.match(bare) is not None or (ours and bare.startswith("    "))
+        if ours:
+            continue  # with its line of source, and marks below that
         if warned:
             warned = not bare.startswith("  ")  # the line of source that ends a warning
-        elif _WARNING.match(bare) or _OURS.match(bare):
+        elif _WARNING.match(bare):
             warned = True
         elif not _LOGGED.match(bare):
             yield line
