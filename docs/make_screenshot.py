@@ -32,25 +32,41 @@ class Picture(NamedTuple):
     name: str
     demo: str
     size: tuple[int, int]
-    at: EventKind
+    at: EventKind | None
+    """The first event of this kind is shown; None: the recording's home."""
     preset: str = "step"
     search: str = ""
+    lookups: bool = False
+    """Whether the demo is recorded with its lookups."""
 
 
 PICTURES = (
     Picture("toy_example", "toy_example.py", (120, 40), EventKind.GRAPH_BREAK),
     Picture("break", "graph_breaks.py", (160, 45), EventKind.GRAPH_BREAK, "break"),
     Picture("recompile", "recompilation.py", (120, 40), EventKind.RECOMPILE, "recompile"),
+    Picture("cache", "lookups.py", (120, 40), EventKind.MISS, "cache", lookups=True),
+    Picture("shapes", "sizes.py", (160, 45), EventKind.SPECIALIZE, "shapes"),
     Picture("time", "slow_compile.py", (160, 45), EventKind.RESTART, "time"),
+    Picture("home", "recompilation.py", (120, 40), None),
     Picture("narrow", "toy_example.py", (80, 24), EventKind.GRAPH_BREAK),
     Picture("search", "toy_example.py", (100, 30), EventKind.GRAPH_BREAK, search="abs"),
 )
 
 
-def record(demo: str, path: Path) -> None:
-    """Record a demo."""
+def record(picture: Picture, path: Path) -> None:
+    """Record a picture's demo."""
+    more = ("--lookups",) if picture.lookups else ()
     subprocess.run(
-        [sys.executable, "-m", "stepper", "record", "-o", str(path), f"demos/{demo}"],
+        [
+            sys.executable,
+            "-m",
+            "stepper",
+            "record",
+            *more,
+            "-o",
+            str(path),
+            f"demos/{picture.demo}",
+        ],
         cwd=ROOT,
         stdout=subprocess.DEVNULL,
         check=True,
@@ -63,12 +79,16 @@ async def draw(picture: Picture, path: Path) -> str:
     try:
         recording = session.recording
         assert recording is not None
-        event = recording.next_event(0, (picture.at,), 1)
-        assert event is not None
-        app = StepperApp(session, at=max(event.moment, 1))
+        at = None
+        if picture.at is not None:
+            event = recording.next_event(0, (picture.at,), 1)
+            assert event is not None
+            at = max(event.moment, 1)
+        app = StepperApp(session, at=at, home=at is None)
         async with app.run_test(size=picture.size) as pilot:
             await pilot.pause()
-            app.desk.use(next(each for each in PRESETS if each.name == picture.preset))
+            if picture.at is not None:
+                app.desk.use(next(each for each in PRESETS if each.name == picture.preset))
             if picture.search:
                 await pilot.press("ctrl+f", *picture.search)
                 while not (isinstance(app.screen, SearchScreen) and app.screen.settled):
@@ -89,7 +109,7 @@ def main() -> None:
         for picture in PICTURES:
             path = Path(folder) / f"{picture.demo}.stepper"
             if not path.exists():
-                record(picture.demo, path)
+                record(picture, path)
             image = asyncio.run(draw(picture, path))
             (IMAGES / f"{picture.name}.svg").write_text(image, encoding="utf-8")
 

@@ -18,7 +18,7 @@ from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.program import Code, Instruction
 from stepper.model.stepping import Motion
-from stepper.model.trace import Attempt, EventKind, Frame, State, Translation
+from stepper.model.trace import Attempt, EventKind, Frame, State, Translation, headline
 from stepper.recording import navigation
 from stepper.recording.reader import Recording
 
@@ -291,7 +291,7 @@ class Cursor:
                 f"the program stands at moment {stopped.moment:,}, which could not be recorded: "
                 f"this is the last one that was",
             )
-        return self._jumped(stopped.moment, stopped.text)
+        return self._jumped(stopped.moment, headline(stopped.text))
 
     def to_event(self, kinds: Iterable[EventKind], direction: int) -> Move:
         """Go to the next (+1) or previous (-1) event of some kinds."""

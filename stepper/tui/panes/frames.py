@@ -135,7 +135,7 @@ class FramesPane(ListingPane):
             ((self._shown_name(t), "function"),),
             ((_outcome(t), _OUTCOME_ROLES[t.outcome]),),
             ((seconds, ""),),
-            ((_why(t), "warning"),),
+            ((_why(t), "dim" if t.outcome is Outcome.HIT else "warning"),),
             ((t.phase, _PHASE_ROLES[t.phase]),),
             _counts(t),
             ((f"{short_path(t.filename, self._cwd)}:{t.line}", "dim"),),
