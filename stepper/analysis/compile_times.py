@@ -16,6 +16,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from functools import cached_property
 
+import msgspec
+
 from stepper.analysis.traced import Attempts, Steps, TracedFrame, walk
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed
@@ -37,6 +39,8 @@ from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.support.collecting import uncollected
 
+UNFINISHED = "unfinished"
+"""The name of what stands for the phases that were not over when the recording ended."""
 WORKERS = "async_compile.wait"
 COMPILERS = frozenset({"compile_file", WORKERS})
 BYTECODE = frozenset({CODEGEN, SIDE_EFFECTS, ASSEMBLE})
@@ -382,25 +386,51 @@ def unfinished(translations: Iterable[Translation]) -> list[Translation]:
 def _forest(timings: list[Timing]) -> list[Timed]:
     found = {timing.id: Timed(timing) for timing in timings if timing.name not in RUNS}
     roots = []
+    cut: dict[tuple[int | None, str], list[Timed]] = defaultdict(list)
     for each in found.values():
         parent = each.timing.parent
         # A phase begins after the one in whose midst it is.
         if parent is not None and parent < each.timing.id and parent in found:
             found[parent].children.append(each)
+        elif parent is not None and each.timing.translation is not None:
+            cut[each.timing.translation, each.timing.thread].append(each)
         else:
             roots.append(each)
-    return roots
+    return [*roots, *map(_unfinished, cut.values())]
+
+
+def _unfinished(parts: list[Timed]) -> Timed:
+    """One compilation in whose midst the recording ends: a phase is written when it is over, so
+    those around these parts are not there."""
+    first = parts[0].timing
+    over = max(each.timing.began + each.total for each in parts)
+    whole = Timed(
+        msgspec.structs.replace(
+            first,
+            name=UNFINISHED,
+            nanoseconds=over - first.began,
+            left_out=0,
+            parent=None,
+            guard=None,
+            side_effect=None,
+            kernels=None,
+            cache=None,
+        )
+    )
+    whole.children = parts
+    return whole
 
 
 def _beside(roots: list[Timed]) -> list[Timed]:
     """Those that began while another thread compiled, and are no compilation themselves; waits for
     that are such ones, too."""
-    compiling = [root for root in roots if any(root.outermost(_COMPILATION))]
+    names = {*_COMPILATION, UNFINISHED}
+    compiling = [root for root in roots if any(root.outermost(names))]
     found = []
     for root in roots:
         if root.name in WAITS:
             found.append(root)
-        elif not any(root.outermost(_COMPILATION)):
+        elif not any(root.outermost(names)):
             for other in compiling:
                 since = root.timing.began - other.timing.began
                 if other.timing.thread != root.timing.thread and 0 <= since < other.total:

@@ -15,7 +15,7 @@ from itertools import count, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
-from stepper.analysis.compile_times import CompileTimes
+from stepper.analysis.compile_times import UNFINISHED, CompileTimes
 from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
 from stepper.debuggee.phase_times import GuardBegun, Instant, PhaseTimes
@@ -316,6 +316,30 @@ def test_a_recording_in_which_each_guards_time_has_a_row_is_read(ran: Ran, tmp_p
     connection.close()
     assert len(rows) > 1
     assert Recording.open(str(path)).timings() == timings
+
+
+def test_a_compilation_that_is_not_over_is_one(ran: Ran, tmp_path: Path) -> None:
+    """A phase has no row before it is over, so those around others have none when a recording ends:
+    here in the midst of the backend."""
+    (pairs, *_) = ran.times.by_function()
+    (backend, *_) = pairs[0][1].outermost({"backend_compile"})
+    end = backend.timing.began + backend.total
+    timings = ran.recording.timings() or []
+    missing = {each.id for each in timings if each.began + each.nanoseconds >= end}
+    path = tmp_path / "cut.stepper"
+    with sqlite3.connect(ran.file) as source, sqlite3.connect(path) as connection:
+        source.backup(connection)
+        connection.executemany("DELETE FROM timing WHERE id = ?", [(id,) for id in missing])
+        connection.executemany("DELETE FROM guards_made WHERE first = ?", [(id,) for id in missing])
+    source.close()
+    connection.close()
+    cut = CompileTimes(Recording.open(str(path)))
+    (unfinished,) = (root for root in cut.roots if root.name == UNFINISHED)
+    assert cut.owner(unfinished) == pairs[0][0].id
+    assert TRACING in {each.name for each in unfinished.walk()}
+    assert 0 < unfinished.total < pairs[0][1].total
+    ours = [item.id for each in cut.by_function() for item, _ in each]
+    assert len(set(ours)) == len(ours)  # no backward was compiled by then
 
 
 def test_garbage_that_is_collected_while_a_guard_is_made_is_in_its_midst() -> None:
