@@ -47,7 +47,7 @@ AGAINST = {
     "attributes in C": "namespace_made_inside",
     "operation in C": "date",
     "generator": "drawn_by_numpy",
-    "shared": "branch_that_returns_its_input",
+    "shared": "text_from_a_branch",
     "nested tensor": "item_of_a_tensor",
     "kind": "branch_on_an_item",
 }
