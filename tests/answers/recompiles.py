@@ -703,7 +703,7 @@ def mask_or_none(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="not ___dict_contains('seen', cache.__dict__)",
+    cause="keys of cache.__dict__ changes: without 'seen', with 'seen'",
     advice="has an attribute in one call that it has not in another: set all of them",
     counts=(2, 1),
 )  # fmt: skip

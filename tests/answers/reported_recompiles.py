@@ -56,7 +56,7 @@ def loss_put_into_the_state(run: Run) -> None:
 
 @case(
     "xDiT#781", "why-recompile",
-    cause="fails: not ___dict_contains('lengths', kept)",
+    cause="keys of kept changes: without 'lengths', with 'lengths'",
     advice="Hand over kept always with the same keys",
     counts=(2, 1),
 )  # fmt: skip
