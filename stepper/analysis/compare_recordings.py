@@ -28,7 +28,7 @@ from stepper.analysis.wanted import wanted_by
 from stepper.client.text import node_line, one_line, short_name
 from stepper.model.program import Code
 from stepper.model.resume_names import BEGINS
-from stepper.model.trace import Attempt, Guard, MomentId, Node, Translation
+from stepper.model.trace import Attempt, Guard, MomentId, Node, Outcome, Translation
 from stepper.recording.reader import Recording
 
 # Each with one plain beginning, or kind of it: they go through megabytes.
@@ -410,8 +410,9 @@ def _guards(left: _Side, right: _Side) -> Iterator[Row]:
 
 
 class _Told(NamedTuple):
-    """A guard in words, and whether its check was built: of a compilation that failed it was not,
-    and what it would have checked is not known."""
+    """A guard in words, and whether its check was built: of a compilation that failed it may not
+    have been, and what it would have checked is not known. One of a compilation that succeeded may
+    have nothing to check."""
 
     text: str
     built: bool
@@ -437,11 +438,12 @@ def _by_key(side: _Side) -> dict[tuple[str, str, int], _Told]:
     found: dict[tuple[str, str, int], _Told] = {}
     counts: Counter[tuple[str, str]] = Counter()
     wants = wanted_by(side.recording, side.translation)
+    made = side.translation.outcome is Outcome.COMPILED
     for guard in side.guards():
         key = (guard.kind, plain(guard.source))
         checks = "; ".join(checked(guard, wants))
         text = one_line(short_name(f"{guard.kind} {guard.source}  {checks}"))
-        found[(*key, counts[key])] = _Told(text, bool(guard.code))
+        found[(*key, counts[key])] = _Told(text, made or bool(guard.code))
         counts[key] += 1
     return found
 
