@@ -108,7 +108,7 @@ take_namespaces(NamespaceCheck *self, PyObject *pairs)
             return -1;
         }
         Namespace *namespace = &self->namespaces[self->namespace_count];
-        if (dict_watch(names) < 0 || (namespace->known = PyDict_Copy(known)) == NULL) {
+        if (dict_version_watch(names) < 0 || (namespace->known = PyDict_Copy(known)) == NULL) {
             return -1;
         }
         namespace->names = Py_NewRef(names);

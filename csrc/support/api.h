@@ -62,12 +62,12 @@ class_give_version(PyTypeObject *cls, PyObject *some_name)
 }
 
 #if PY_VERSION_HEX >= 0x030E0000
-int dict_watch(PyObject *dict);
+int dict_version_watch(PyObject *dict);
 uint64_t dict_version(PyObject *dict);
 #else
 /* Has the states of a dictionary numbered, which CPython did for all of them until 3.13. */
 static inline int
-dict_watch(PyObject *Py_UNUSED(dict))
+dict_version_watch(PyObject *Py_UNUSED(dict))
 {
     return 0;
 }

@@ -21,7 +21,7 @@ note_change(PyDict_WatchEvent Py_UNUSED(event), PyObject *Py_UNUSED(dict), PyObj
 }
 
 int
-dict_watch(PyObject *dict)
+dict_version_watch(PyObject *dict)
 {
     if (watcher < 0 && (watcher = PyDict_AddWatcher(note_change)) < 0) {
         PyErr_Clear();

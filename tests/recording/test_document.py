@@ -1,6 +1,7 @@
 """The page on the format is what the schema says."""
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from stepper.analysis.session_views import SessionViews
@@ -35,7 +36,7 @@ def test_a_comment_of_the_schema_may_end_in_a_semicolon() -> None:
 
 def test_all_views_of_a_session_can_be_made(tmp_path: Path) -> None:
     Entry(str(tmp_path), "first")
-    with sqlite3.connect(":memory:") as connection:
+    with closing(sqlite3.connect(":memory:")) as connection:
         for statement in SessionViews(read(str(tmp_path))).tables():
             connection.execute(statement)
         found = connection.execute("SELECT name FROM sqlite_schema")
