@@ -14,12 +14,9 @@ from tests.engines.dynamo.mutations import SAMPLES
 from tests.engines.dynamo.watch import run_program, watching
 from tests.shapes.__main__ import FILES
 from tests.shapes.cases import PROGRAMS, run
-from tests.watching import HEAVY
+from tests.watching import FORKS, HEAVY
 
-ALONE = frozenset({"gloo_ranks"})
-"""Programs that fork: what is watched here has nobody who parts the two (`tests/real/test_ranks.py`
-does)."""
-LIGHT = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in HEAVY | ALONE)
+LIGHT = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in HEAVY | FORKS)
 MODELS = FILES[-1].__name__
 """Of the programs about sizes those that take a minute."""
 SEVENTH = 7

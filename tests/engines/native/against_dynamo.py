@@ -40,6 +40,7 @@ from tests.engines.native import (
     sample_torch,
 )
 from tests.engines.native.samples import samples_of
+from tests.watching import FORKS
 
 ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "native-against-dynamo.md"
@@ -58,9 +59,6 @@ NOT_EAGER = frozenset(
 """Programs of the corpus whose output depends on the compiler: they print whether they are
 compiled, or what Dynamo counts or raises, or compile a class."""
 
-FORKS = frozenset({"gloo_ranks"})
-"""Programs that fork: in a process in which others have run autograd may refuse that (it does where
-torch is built for an accelerator). `tests/real/test_ranks.py` runs them alone."""
 
 Compiler = Callable[..., Any]
 """Takes what `torch.compile` takes."""
