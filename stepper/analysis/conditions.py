@@ -27,6 +27,7 @@ from stepper.analysis.walks import expressions_in
 from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
+from stepper.support.guarded_values import parsed
 
 SHAPE_ENV = "SHAPE_ENV"
 LEAVES = frozenset({SHAPE_ENV, *leaves_of(SHAPE_ENV)})
@@ -67,11 +68,8 @@ def each_condition(
 @lru_cache(maxsize=4_000)
 def comparisons(condition: str) -> tuple[str, ...]:
     """What a condition compares, two by two: the same for all forms in which Dynamo writes it."""
-    try:
-        tree = ast.parse(condition, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return (condition,)
-    return tuple(_compared(tree))
+    tree = parsed(condition)
+    return (condition,) if tree is None else tuple(_compared(tree))
 
 
 def _compared(node: ast.expr) -> Iterator[str]:

@@ -9,7 +9,6 @@ cannot change.
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Collection, Iterator
 from functools import lru_cache
@@ -30,6 +29,7 @@ from stepper.model.datum import UNKNOWN, Datum
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
+from stepper.support.guarded_values import membership_of
 
 _INHERITED = re.compile(r"\.__mro__\[[1-9]\d*\]\.__dict__\)\['\w+'\]$")
 """How a source ends that leads to an attribute of a class which a value's own derives from."""
@@ -72,6 +72,7 @@ _LENGTHS = frozenset({"SEQUENCE_LENGTH", "DICT_KEYS_MATCH", "MAPPING_KEYS_CHECK"
 """Kinds that pass for values of one length only."""
 _TENSORS = frozenset({"TENSOR_MATCH"})
 _CODES = frozenset({"CLOSURE_MATCH"})
+_OWN = re.compile(r"\.__dict__$")
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", "HASATTR", HIDING})
 """Kinds that look whether a part is there."""
 
@@ -406,21 +407,12 @@ def _asks_for(step: str, guard: Guard) -> bool:
 @lru_cache(maxsize=4096)
 def _part_asked_for(code: str) -> str:
     """The attribute or the key that a check looks for, as a step; empty: it is no such check."""
-    try:
-        node = ast.parse(code.removeprefix("not "), mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    asked = membership_of(code)
+    if asked is None or asked.what == "elements":
         return ""
-    match node:
-        case ast.Call(func=ast.Name(id="hasattr"), args=[_, ast.Constant(str(name))]):
-            return f".{name}"
-        case ast.Call(
-            func=ast.Name(id="___dict_contains"),
-            args=[ast.Constant(str(name)), ast.Attribute(attr="__dict__")],
-        ):
-            return f".{name}"
-        case ast.Call(func=ast.Name(id="___dict_contains"), args=[key, _]):
-            return f"[{ast.unparse(key)}]"
-    return ""
+    if asked.name is not None and (asked.what == "attributes" or _OWN.search(asked.source)):
+        return f".{asked.name}"
+    return f"[{asked.element}]" if asked.what == "keys" else ""
 
 
 def _value(wants: Wanted, path: Path) -> Datum:

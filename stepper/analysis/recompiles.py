@@ -481,12 +481,14 @@ def _conditions(recording: Recording, made: Translation, failure: Failure) -> li
             size = fixing(recording, made, failure.source, each.at)
             cause = None if size is None else cause_of(size)
             found += [] if cause is None else [cause]
+    if found:
+        return found
     condition = _as_installed(recording, made, failure.text)
-    if not found and expressions_in(condition):
-        found = decided_by([*sizes(recording, made)], condition)
-    elif not found and ".size()" in failure.source:
-        found = conditions_on([*sizes(recording, made)], {failure.source})
-    return found
+    if expressions_in(condition):
+        return decided_by([*sizes(recording, made)], condition)
+    if ".size()" in failure.source:
+        return conditions_on([*sizes(recording, made)], {failure.source})
+    return []
 
 
 def _as_installed(recording: Recording, made: Translation, said: str) -> str:

@@ -101,13 +101,16 @@ def _nothing(recording: Recording, expression: str, function: str) -> str:
 def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
     """First what was fixed, then how many sizes are free."""
     for item in items:
-        fixed: list[Size] = []
+        fixed: list[tuple[Size, Left | None]] = []
         free: list[Size] = []
         for size in sizes(recording, item):
-            settled = size.value or _left(recording, size) is not None
-            (fixed if settled else free).append(size)
-        for size in fixed:
-            yield from size_lines(recording, size)
+            left = _left(recording, size)
+            if size.value or left is not None:
+                fixed.append((size, left))
+            else:
+                free.append(size)
+        for size, left in fixed:
+            yield from _size_lines(recording, size, left)
         if free:
             names = ", ".join(_free_name(recording, size) for size in free)
             title = compiled_title(recording, item)
@@ -208,6 +211,10 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
 
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
     """A size: whether it is fixed or free, why it is a symbol, and what fixed it."""
+    return _size_lines(recording, size, _left(recording, size))
+
+
+def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator[Line]:
     item, symbol = size.translation, size.symbol
     name, title = spelled_inside(recording, item, size.source), compiled_title(recording, item)
     if size.number is not None:
@@ -219,7 +226,6 @@ def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
             yield Line(f"  torch's remedy: {remedy}", role="dim")
         return
     assert symbol is not None
-    left = _left(recording, size)
     if left is None:
         headline = _headline(name, symbol)
     else:

@@ -5,14 +5,13 @@ Walks are recorded one after another: a lookup that misses, then the translation
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
-from stepper.support.guarded_values import values_of
+from stepper.support.guarded_values import parsed, values_of
 
 
 class LookedUp(NamedTuple):
@@ -108,8 +107,5 @@ def source_of(guard: CheckedGuard) -> str:
 
 def expressions_in(condition: str) -> set[str]:
     """The expressions that a condition of Dynamo's looks at; empty when it is not understood."""
-    try:
-        tree = ast.parse(condition, mode="eval")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    return set(values_of(tree.body))
+    tree = parsed(condition)
+    return set() if tree is None else set(values_of(tree))

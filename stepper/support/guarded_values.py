@@ -7,6 +7,14 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 
+def parsed(expression: str) -> ast.expr | None:
+    """An expression of the compiler's, or of whoever has written a recording; None: it is none."""
+    try:
+        return ast.parse(expression, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
 class Membership(NamedTuple):
     """That a container has an element, or that it has not."""
 
@@ -18,6 +26,8 @@ class Membership(NamedTuple):
     """The container, as it is written in the condition."""
     element: str
     """As it is written."""
+    name: str | None
+    """The element, where it is a text."""
     there: bool
     """Whether it must be there."""
 
@@ -30,11 +40,7 @@ class Membership(NamedTuple):
 
 def membership_of(condition: str) -> Membership | None:
     """What a condition of Dynamo's asks a container for; None: it asks for something else."""
-    try:
-        node = ast.parse(condition, mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    there = True
+    node, there = parsed(condition), True
     match node:
         case ast.UnaryOp(ast.Not(), inner):
             node, there = inner, False
@@ -47,7 +53,9 @@ def membership_of(condition: str) -> Membership | None:
             kind, what = "HASATTR" if there else "NO_HASATTR", "attributes"
         case _:
             return None
-    return Membership(kind, what, ast.unparse(of), ast.unparse(element), there)
+    name = element.value if isinstance(element, ast.Constant) else None
+    text = name if isinstance(name, str) else None
+    return Membership(kind, what, ast.unparse(of), ast.unparse(element), text, there)
 
 
 def values_of(node: ast.expr) -> Iterator[str]:
