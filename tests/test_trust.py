@@ -71,7 +71,7 @@ def test_everything_that_is_printed_goes_one_way() -> None:
 def test_no_stream_is_handed_out_but_to_those_that_say() -> None:
     """`f(sys.stdout)` could print as well."""
     # prompt_toolkit writes what is typed, and candidates that can be printed.
-    takers = {"say", "give", "pass_on", "Screen", "codecs.lookup", "Vt100_Output"}
+    takers = {"say", "give", "pass_on", "Screen", "codecs.lookup", "_Output"}
     handed = {
         (path, name)
         for path, name, call in calls(*READERS, "debuggee", "testing")
@@ -136,6 +136,7 @@ REACHES = {
     "client/placing.py: compile": "a file of this folder that the user typed, which is not run",
     "client/placing.py: open": "the path that the user typed",
     "client/process.py: os.kill": "a child",
+    "client/terminal.py: os.open": "the terminal that was made for the program",
     "client/process.py: os.killpg": "a child",
     "client/process.py: os.posix_spawn": "see launch",
     "client/program.py: PathFinder.find_spec": "looks a file up, and imports nothing",

@@ -25,6 +25,8 @@ OVERRIDES = {
     "_should_skip_dynamo": "torch.utils._python_dispatch.TorchDispatchMode",
     "check_action": "textual.dom.DOMNode",
     "cursor_position": "textual.widgets.Input",
+    "enable_bracketed_paste": "prompt_toolkit.output.Output",
+    "stdin_reader": "prompt_toolkit.input.vt100.Vt100Input",
     "diff_guard_root": "torch._dynamo.guards.GuardManagerWrapper",
     "get_default_screen": "textual.app.App",
 }

@@ -25,7 +25,7 @@ from stepper.client.process import Process
 from stepper.client.pump import Pump
 from stepper.client.status import ExitStatus
 from stepper.client.terminal import PseudoTerminal
-from stepper.client.waiting import waits_for_input
+from stepper.client.waiting import reads_terminal, waits_for_input
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import (
     BreakpointChanged,
@@ -293,6 +293,15 @@ class Session:
     def has_terminal(self) -> bool:
         """Whether the program runs under a pseudo-terminal of this session."""
         return self._terminal is not None
+
+    @property
+    def takes_input(self) -> bool:
+        """Whether the next line that is typed is the program's: it waits for what is typed, and has
+        read all that came before. Where the kernel does not say for what it waits, whatever is
+        typed is for it."""
+        if self._terminal is None or not self.running or self._terminal.unread:
+            return False
+        return reads_terminal(self.pid, self._terminal.name) is not False
 
     def write_input(self, data: str) -> None:
         """Type text into the program's terminal; `\\x04` at the start of a line is end of file."""

@@ -96,6 +96,23 @@ class PseudoTerminal:
         return bool(self._outgoing)
 
     @property
+    def unread(self) -> int:
+        """How many bytes of what was typed the program has not read; of a line that is not ended,
+        none."""
+        try:
+            # Not ours to have as a controlling terminal, nor to wait for.
+            slave = os.open(self.name, os.O_RDONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            (left,) = struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, bytes(4)))
+        except OSError:
+            return 0
+        finally:
+            os.close(slave)
+        return int(left) + len(self._outgoing)
+
+    @property
     def signals_on_interrupt(self) -> bool:
         """Whether Ctrl-C, typed, gives SIGINT: False while the program reads raw keys."""
         try:

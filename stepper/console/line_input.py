@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+import select
 import shutil
 import sys
+import termios
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -29,6 +31,18 @@ _SETS_BREAKPOINTS = frozenset({"break", "tbreak"})
 _MOST = 500
 
 
+def typed_line(descriptor: int) -> bytes:
+    """What was typed, up to the end of a line; what follows stays in the terminal, for whoever
+    reads next. Empty: the end of input."""
+    line = b""
+    while not line.endswith(b"\n"):
+        byte = os.read(descriptor, 1)
+        line += byte
+        if not byte or not select.select([descriptor], [], [], 0)[0]:
+            break
+    return line
+
+
 def line_reader(shell: Shell) -> Callable[[str], str]:
     """What reads a line from the terminal behind a prompt; it raises as `input` does."""
     if os.environ.get("TERM", "dumb") == "dumb":
@@ -39,6 +53,8 @@ def line_reader(shell: Shell) -> Callable[[str], str]:
         from prompt_toolkit.data_structures import Size
         from prompt_toolkit.document import Document
         from prompt_toolkit.history import FileHistory, InMemoryHistory
+        from prompt_toolkit.input.posix_utils import PosixStdinReader
+        from prompt_toolkit.input.vt100 import Vt100Input
         from prompt_toolkit.output.vt100 import Vt100_Output
     except ImportError:
         return input
@@ -46,6 +62,36 @@ def line_reader(shell: Shell) -> Callable[[str], str]:
     def size() -> Size:
         columns, rows = shutil.get_terminal_size()
         return Size(rows=rows, columns=columns)
+
+    class Reader(PosixStdinReader):
+        """By itself it takes all that was typed, the lines after this one, too, which are the
+        program's when this one has it run."""
+
+        def read(self, count: int = 1024) -> str:
+            text = ""
+            while len(text) < count and not text.endswith("\n"):
+                if not (more := super().read(1)):
+                    break
+                text += more
+            return text
+
+    class Keyboard(Vt100Input):
+        """Enter is the end of a line: what is typed ahead is read by whoever reads next."""
+
+        @contextlib.contextmanager
+        def raw_mode(self) -> Iterator[None]:
+            with super().raw_mode():
+                attributes = termios.tcgetattr(self.fileno())
+                attributes[0] |= termios.ICRNL
+                termios.tcsetattr(self.fileno(), termios.TCSANOW, attributes)
+                yield
+
+    class _Output(Vt100_Output):
+        """A text that is pasted is lines like those that are typed, the first of which may have the
+        program run; a terminal that marks it would have it be one line."""
+
+        def enable_bracketed_paste(self) -> None:
+            pass
 
     class Offers(Completer):
         """What a word, or words, can become."""
@@ -56,12 +102,15 @@ def line_reader(shell: Shell) -> Callable[[str], str]:
             words, typed = offered(shell, document.text_before_cursor)
             yield from (Completion(word, start_position=-typed) for word in words)
 
+    keyboard = Keyboard(sys.stdin)
+    keyboard.stdin_reader = Reader(sys.stdin.fileno(), encoding=sys.stdin.encoding)
     path = _history()
     session: PromptSession[str] = PromptSession(
         completer=Offers(),
         history=FileHistory(path) if path else InMemoryHistory(),
+        input=keyboard,
         # By itself it asks the terminal where its cursor is, and warns where nobody answers.
-        output=Vt100_Output(sys.stdout, size, term=os.environ["TERM"], enable_cpr=False),
+        output=_Output(sys.stdout, size, term=os.environ["TERM"], enable_cpr=False),
         complete_while_typing=False,
     )
 

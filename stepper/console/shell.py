@@ -1,8 +1,9 @@
 """The loop: read a command, carry it out, wait while the program runs.
 
 The console either reads a command or waits for the program, never both: so the terminal has one
-owner at a time, and while the program runs what is typed goes to the program. The session's events
-come on its reading thread; they are put into a queue here and taken out on the main thread.
+owner at a time. A line that is typed is for whoever reads next, as under pdb: for the program when
+it waits for what is typed, else it stays in the terminal until there is a prompt. The session's
+events come on its reading thread; they are put into a queue here and taken out on the main thread.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from stepper.analysis.live_processes import process_title, standing_text
 from stepper.analysis.processes import title_in_session
 from stepper.client.cursor import Cursor, Move
 from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.hang_up import HangUp
 from stepper.client.processes import pause
 from stepper.client.session import Session
 from stepper.client.text import plural
@@ -36,7 +38,7 @@ from stepper.console import (
     stopping,
 )
 from stepper.console.commands import Command, CommandError, parse_line
-from stepper.console.line_input import line_reader
+from stepper.console.line_input import line_reader, typed_line
 from stepper.console.picture import stop_lines
 from stepper.console.screen import PROMPT, Screen
 from stepper.console.turns import Turns, awaited_text
@@ -66,6 +68,10 @@ _ENTRY_OF_MANY = (
     "  `process PID` or `process rank N` goes to one, and Ctrl-C in `c` stops it there",
 )
 _QUIT_SECONDS = 5.0
+_ASKS_AGAIN = 0.02
+"""Seconds after which a program that has not asked for what is typed is looked at again."""
+
+_END_OF_FILE = "\x04"
 _ASSIGNS = re.compile(r"\w+\s*=(?!=)")
 
 
@@ -105,8 +111,8 @@ class Shell:
         """What to do when a breakpoint stops, by its number."""
         self._to_do: collections.deque[str] = collections.deque()
         """Commands of the breakpoint at which the program stands."""
-        # While the program runs, what is typed is for it. Where stdin is no terminal, the program
-        # has it from its start, or the commands come from it.
+        # Where stdin is no terminal, the program has it from its start, or the commands come from
+        # it.
         self._stdin = _stdin_descriptor()
         self._forwarding = self._stdin >= 0 and os.isatty(self._stdin)
         self._last: tuple[Command, str] | None = None
@@ -413,22 +419,25 @@ class Shell:
             os.write(self._wake_writer, b"!")
 
     def _idle(self) -> None:
-        """Wait for an event; meanwhile what is typed goes to the program."""
-        watched: list[int] = [self._wake_reader]
-        program = self.turns.first
-        forwarding = self._forwarding and program.has_terminal and program.running
-        if forwarding:
-            watched.append(self._stdin)
-        ready, _, _ = select.select(watched, [], [], self.turns.patience)
+        """Wait for an event; meanwhile the program gets what is typed when it asks for it."""
+        watched, patience = [self._wake_reader], self.turns.patience
+        if self._forwarding and self.turns.first.has_terminal and self.turns.first.running:
+            if not select.select([self._stdin], [], [], 0)[0]:
+                watched.append(self._stdin)
+            else:
+                if self.turns.first.takes_input:
+                    self._forward()
+                patience = _ASKS_AGAIN
+        ready, _, _ = select.select(watched, [], [], patience)
         if self._wake_reader in ready:
             os.read(self._wake_reader, 4096)
-        elif forwarding:
-            data = os.read(self._stdin, 4096)
-            if data:
-                program.write_input(data.decode(errors="surrogateescape"))
-            else:
-                self._forwarding = False
-                program.write_input("\x04")
+
+    def _forward(self) -> None:
+        """Give the program the next line."""
+        line = typed_line(self._stdin).decode(errors="surrogateescape")
+        if not line and HangUp().happened:
+            self._forwarding = False
+        self.turns.first.write_input(line if line.endswith("\n") else line + _END_OF_FILE)
 
     def _take_events(self, *, waits: bool = False) -> None:
         """Print what has happened. `waits`: a process whose turn it is then is gone to."""

@@ -23,6 +23,7 @@ from textual.widgets import Input
 
 from stepper.client.cursor import Cursor
 from stepper.client.events import Ended, OutputArrived, SessionEvent
+from stepper.client.hang_up import HangUp
 from stepper.client.names import brief_breakpoint
 from stepper.client.processes import pause
 from stepper.client.session import Session
@@ -32,7 +33,6 @@ from stepper.recording.errors import RecordingError
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import Leaving, PresetScreen, QuitScreen
-from stepper.tui.hang_up import HangUp
 from stepper.tui.headline import OTHERS, STOPS, ending
 from stepper.tui.kept_screen import KeptScreen
 from stepper.tui.keys import bindings

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from stepper.client.waiting import waits_for_input
+from stepper.client.waiting import reads_terminal, waits_for_input
 from tests.debuggee.harness import until
 
 told = pytest.mark.skipif(
@@ -33,6 +33,46 @@ def test_a_program_that_reads_its_terminal_waits_for_input(asks: str) -> None:
         program.wait()
         os.close(ours)
         os.close(its)
+
+
+@told
+@pytest.mark.parametrize(
+    "asks",
+    [
+        "import getpass, os; os.open(os.ttyname(0), os.O_RDWR); getpass.getpass()",
+        "import subprocess; subprocess.run(['sh', '-c', 'read x'])",
+        "import threading; threading.Thread(target=input).start()",
+        "import select; select.select([0], [], []); input()",
+        "import select; p = select.poll(); p.register(0); p.register(0, 1); p.poll(); input()",
+        "import select; p = select.epoll(); p.register(0, 1); p.poll(); input()",
+    ],
+)
+def test_whatever_of_a_program_reads_its_terminal_is_found(asks: str) -> None:
+    ours, its = os.openpty()
+    program = subprocess.Popen(
+        [sys.executable, "-S", "-c", asks], stdin=its, stdout=its, start_new_session=True
+    )
+    try:
+        until(lambda: reads_terminal(program.pid, os.ttyname(its)) is True)
+        os.write(ours, b"yes\n")
+        assert program.wait() == 0
+    finally:
+        program.kill()
+        program.wait()
+        os.close(ours)
+        os.close(its)
+
+
+@told
+def test_a_program_that_sleeps_reads_nothing() -> None:
+    ours, its = os.openpty()
+    asks = "print('x', flush=True); import time; time.sleep(60)"
+    with subprocess.Popen([sys.executable, "-S", "-c", asks], stdin=its, stdout=its) as program:
+        os.read(ours, 1)
+        assert reads_terminal(program.pid, os.ttyname(its)) is False
+        program.kill()
+    os.close(ours)
+    os.close(its)
 
 
 def test_a_program_that_waits_for_something_else_does_not() -> None:

@@ -160,6 +160,41 @@ def test_typed_input_goes_to_the_program_while_it_runs(tmp_path: Path) -> None:
 
 
 @pytest.mark.real_terminal
+def test_a_typed_line_is_for_whoever_reads_next(tmp_path: Path) -> None:
+    (tmp_path / "ask.py").write_text(
+        "import torch\n"
+        "f = torch.compile(lambda x: x + 1, backend='eager')\n"
+        "first = input()\n"
+        "f(torch.ones(2))\n"
+        "print('read', first, input(), repr(input()))\n"
+    )
+    child = typed(tmp_path, "console", "-o", "ask.stepper", "ask.py")
+    # All before the program has begun, as where a script types.
+    child.send("one\np 6 * 7\nc\ntwo\nthree\ngoto 1\ni\nq\n")
+    child.expect("stopped: entry")
+    child.expect(r"42\r")
+    child.expect("read one two 'three'")
+    child.expect("ended with exit code 0")
+    child.expect(r"moment 1/\d+")
+    child.expect("recorded +")
+    child.expect("the recording is in")
+    child.expect(pexpect.EOF)
+
+
+@pytest.mark.real_terminal
+def test_an_end_of_file_ends_one_question_of_the_program(tmp_path: Path) -> None:
+    (tmp_path / "ask.py").write_text(
+        "import sys\nprint('read', [sys.stdin.readline() for each in range(3)])\n"
+    )
+    child = typed(tmp_path, "console", "-o", "ask.stepper", "ask.py")
+    child.send("one\n\x04three\n")
+    child.expect_exact(r"read ['one\n', '', 'three\n']")
+    child.expect(PROMPT)
+    child.sendeof()
+    child.expect(pexpect.EOF)
+
+
+@pytest.mark.real_terminal
 def test_breakpoint_in_a_program_opens_the_console_on_its_terminal(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(
         "import stepper, torch\n"
