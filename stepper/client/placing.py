@@ -40,6 +40,7 @@ from stepper.recording.reader import Recording
 
 _MOST = 4 << 20
 """Bytes of a file that is looked into."""
+_SOME = 4
 
 
 def placed_text(breakpoint: Breakpoint, recording: Recording | None, *, live: bool) -> str:
@@ -184,6 +185,9 @@ def _check_line(breakpoint: Breakpoint, codes: Iterable[Code], live: bool) -> No
         raise BreakpointError(
             f"{pattern}:{line} has no {code}; the nearest lines that have: {near}"
         )
+    if not live and not known:
+        near = _nearest(os.path.basename(pattern), {os.path.basename(name) for name in files})
+        raise BreakpointError(f"nothing of {pattern} is recorded{near or _some(files)}")
     if known or os.path.exists(path):
         return
     names = {os.path.basename(name) for name in (*files, *_beside(path))}
@@ -247,6 +251,13 @@ def _nearest_path(path: str, known: Iterable[str]) -> str:
 
     best = max(sorted(known), key=common, default="")
     return f": did you mean {best}?" if best and common(best) > 1 else ""
+
+
+def _some(files: Iterable[str]) -> str:
+    """Some of the files that there are."""
+    names = sorted({os.path.basename(name) for name in files})
+    more = ", …" if len(names) > _SOME else ""
+    return f": there is {', '.join(names[:_SOME])}{more}" if names else ""
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:

@@ -146,8 +146,8 @@ def _shown(shell: Shell, expression: str) -> str:
 def interact(shell: Shell, argument: str) -> None:
     """Python at the live stop, line by line, until `exit` or the end of input.
 
-    The names are those of `print`; what one line defines, the next ones know as long as the program
-    stands here.
+    The names are those of `print`; what one line defines, the next ones know, and so does `print`
+    at further stops.
     """
     if not shell.cursor.at_stop:
         raise CommandError("there is no live stop here: a recording has no objects to work with")

@@ -266,7 +266,10 @@ def print_(shell: Shell, argument: str) -> None:
     has no value there: its name, or a path that begins with it (`x.shape[0]`, `d["a"].dtype`), says
     what is recorded, in the past and in a recording, too; `locals["x"]` is its tracker.
 
-    A statement is run there, too (`flags.clear(); n = 2`). The recording notes each one as an
+    A statement is run there, too (`flags.clear(); n = 2`). What it assigns lasts, as in pdb: in a
+    module's frame it is the program's variable, in a function's a name that further stops know, and
+    with `global n; n = 2` the program's. A local, of the traced frame or of a function that runs,
+    cannot be assigned, and nothing is done then. The recording notes each statement as an
     `intervention`, and with it a call that returns nothing (`model.zero_grad()`) or that works in
     place by its name (`x.add_(1)`), since both are made for what they do. An expression that gives
     a value is not noted: mostly it only looks.

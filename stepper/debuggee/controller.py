@@ -119,7 +119,7 @@ class Controller:
         """Guards the hand-over of requests."""
         self.standing: int | None = None
         """The thread that stands still; C reads it (csrc/record/moves.c)."""
-        self._scratch: dict[str, object] = {}
+        self._kept: dict[str, object] = {}
         self._requests: SimpleQueue[Request | None] = SimpleQueue()
         if channel is not None:
             channel.receive = self._receive
@@ -337,7 +337,6 @@ class Controller:
             while self._serve(self._next_request(), origin, message):
                 pass
         finally:
-            self._scratch = {}
             stood = time.monotonic() - began
             self.stood += stood
             steps.away = away + int(stood * 1e9)
@@ -469,7 +468,7 @@ class Controller:
     def _aside(self) -> Iterator[None]:
         """The program runs, as far as anybody can tell, and stands still again afterwards."""
         assert self._recorder is not None
-        scratch, stood = self._scratch, self.stood
+        stood = self.stood
         self._mode.during(setattr, self, "standing", None)
         self._asides += 1
         self._send(Running())
@@ -479,7 +478,7 @@ class Controller:
         finally:
             self._asides -= 1
             self._forget_goal()
-            self._scratch, self.stood = scratch, stood
+            self.stood = stood
             self._recorder.commit()
             self._mode.during(setattr, self, "standing", _thread.get_ident())
 
@@ -490,19 +489,14 @@ class Controller:
             names = self._engine.namespace(frame)
         except LookupError as error:
             return Response(seq, ok=False, text=str(error))
-        scratch = self._scratch
-        namespace = ProgramNames({**names, **scratch}, program_frame(self._engine.is_program))
-        outcome = evaluate(expression, namespace)
-        if outcome.acted:
+        namespace = ProgramNames(names, program_frame(self._engine.is_program), self._kept)
+        outcome = evaluate(expression, namespace, why_not=namespace.why_not)
+        changed, said = namespace.keep()
+        if outcome.acted or changed:
             told = shorten(" ".join(expression.split()), _NOTED_LENGTH)
             self._intervened(f"`{told}` was run at the stop")
-        # What statements have assigned lasts until the program runs on.
-        scratch.update(
-            (name, value)
-            for name, value in namespace.items()
-            if name != "__builtins__" and (name not in names or names[name] is not value)
-        )
-        return Response(seq, outcome.ok, outcome.text, outcome.printed)
+        text = "\n".join(filter(None, (outcome.text, said)))
+        return Response(seq, outcome.ok, text, outcome.printed)
 
     # -- requests while running ------------------------------------------------------------------
 

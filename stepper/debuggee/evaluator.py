@@ -72,14 +72,16 @@ def evaluate(
     *,
     condition: bool = False,
     seconds: float = SECONDS,
+    why_not: Callable[[str], str] | None = None,
 ) -> Evaluation:
     """Evaluate an expression, or run statements, with `namespace` as its global names.
 
-    With `condition`, the outcome tells the value's truth and not its repr. Never raises because of
-    the expression; a Ctrl-C meanwhile interrupts only the expression.
+    With `condition`, the outcome tells the value's truth and not its repr. `why_not` may say why a
+    source is not to be run. Never raises because of the expression; a Ctrl-C meanwhile interrupts
+    only the expression.
     """
     capture = _Capture()
-    run = _Run(source, namespace, condition)
+    run = _Run(source, namespace, condition, why_not)
     try:
         with capture:
             ok, text, truth = bounded(run, seconds)
@@ -108,7 +110,14 @@ def caught(run: Callable[[], T], seconds: float) -> tuple[T, str]:
 class _Run:
     """Runs a source once; says whether it was OK, its text and its truth."""
 
-    def __init__(self, source: str, namespace: dict[str, object], condition: bool) -> None:
+    def __init__(
+        self,
+        source: str,
+        namespace: dict[str, object],
+        condition: bool,
+        why_not: Callable[[str], str] | None,
+    ) -> None:
+        self._why_not = why_not
         self._source = source.strip()
         self._namespace = namespace
         self._condition = condition
@@ -118,6 +127,8 @@ class _Run:
         namespace = self._namespace
         namespace.setdefault("__builtins__", __builtins__)
         try:
+            if self._why_not is not None and (why := self._why_not(self._source)):
+                return False, why, False
             try:
                 tree = ast.parse(self._source, "<evaluate>", "eval")
             except SyntaxError:

@@ -162,7 +162,7 @@ _WORDS = r"(?:\s*,\s*(?:(?:rank|process|ignore)\s+\d+|once))*"
 _MODIFIERS = re.compile(
     rf"""^(?P<what>.*?)
         (?P<before>{_WORDS})
-        (?:\s*,\s*if\s+(?P<condition>.+?))?
+        (?:(?:\s*,\s*|\s+)if\s+(?P<condition>.+?))?
         (?P<after>{_WORDS})\s*$""",
     re.VERBOSE | re.DOTALL,
 )
@@ -235,6 +235,8 @@ def _parse_what(text: str) -> Breakpoint:
 
 def _parse_line(text: str) -> Breakpoint:
     path, colon, number = text.rpartition(":")
+    if pdbs := re.fullmatch(r"(.+:\d+)\s*,\s*(.+)", text):
+        raise BreakpointError(f"{text!r}: a condition follows if: {pdbs[1]}, if {pdbs[2]}")
     if not colon or not path or not number.isdecimal():
         import difflib  # slow, and for who mistypes
 

@@ -388,3 +388,54 @@ def test_what_is_run_at_a_stop_is_noted_and_what_only_looks_is_not(debug: Debug)
         "`del gone` was run at the stop",
     ]
     assert {event.moment for event in noted} == {stop.moment}
+
+
+ASSIGNS = """
+import torch
+
+rate = 1
+
+@torch.compile(backend="eager", dynamic=False)
+def f(x):
+    y = x + 1
+    return y * 2
+
+def train(count):
+    step = 0
+    for size in range(count):
+        f(torch.ones(size + 1))
+        step += 1
+    return step
+
+print(train(2), rate)
+f(torch.ones(5))
+print(mine, "name" in globals())
+"""
+
+
+def test_what_is_assigned_at_a_stop_lasts_or_is_refused(debug: Debug) -> None:
+    program = debug(ASSIGNS, breakpoints=("line:program.py:8",))
+
+    def texts(*sources: str) -> list[str]:
+        program.stopped()
+        answers = [evaluate(program, each) for each in sources]
+        program.resume()
+        return [each.text for each in answers]
+
+    traced, own, ours, walrus, shadows, *rest = texts(
+        "x = 3", "step = 7", "stack = []", "(step := 7)", "rate = 5", "name = 41",
+        "global rate; rate = 6", "rate", "[found := 4 for _ in 'a']", "def g(a): return a + name",
+    )  # fmt: skip
+    assert traced.startswith("'x' is a local of the frame that is traced")
+    assert own == walrus
+    assert own.startswith("'step' is a local variable of train()")
+    assert ours.startswith("'stack' is a name of the debugger's")
+    assert shadows.startswith("rate is new here")
+    assert rest == ["", "", "6", "[4]", ""]
+    assert texts("name, found, g(1)", "del name", "name")[::2] == [
+        "(41, 4, 42)",
+        "NameError: name 'name' is not defined",
+    ]
+    # In a module's frame it is the program's own.
+    assert texts("mine = 8", "x = 3") == ["", traced]
+    assert program.finish() == (0, "2 6\n8 False\n", "")
