@@ -23,7 +23,7 @@ static Part *const parts[] = {
     moves_exec,         walk_moments_exec,  undisturbed_exec,
     capturing_exec,     shorten_exec,       namespace_check_exec,
     processes_exec,     thread_frames_exec, unchanged_exec,
-    shortest_exec,      passage_exec,
+    shortest_exec,      passage_exec,       looks_exec,
 };
 
 static int

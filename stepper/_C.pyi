@@ -166,10 +166,6 @@ class InView:
     def know(self, described: Described, /) -> Viewed:
         """The value of a description, which is told when it is new."""
 
-    def seen(self, value: object, /) -> Described | None:
-        """The description of the object of this address that is in view: it may be of one that
-        was there before."""
-
     def exchange(self, taken: list[Viewed], dropped: list[Viewed], /) -> None:
         """Values have moved: these stand in one place more, and those in one place less, like what
         was taken out of others meanwhile. What stands nowhere is forgotten."""
@@ -245,7 +241,10 @@ class RunState:
     """A frame of watched code that runs: where it is."""
 
     moves: Moves | None
-    """None: each moment is looked at."""
+    nodes: dict[int, int] | None
+    """Instead of moves, if it is a graph's function: its nodes by the lines that are theirs."""
+    hidden: frozenset[str] | None
+    """Likewise the locals that are not shown."""
     walk: Any
     frame: Any
     key: int
@@ -296,16 +295,40 @@ class Unchanged:
         class_name: Callable[[type], str],
         callables: frozenset[type],
         callable_name: Callable[[object], str],
+        plain_text: Callable[[object], str],
         own: frozenset[type],
         /,
     ) -> Unchanged:
         """`tensors`: what is said of a tensor with these facts (type, dtype, shape, device,
         requires_grad, layout, and stride where that is `strided`); `types`: what is said of objects
         of other types, by the class's name. `mode_is_on`: whether the getters of tensors would call
-        somebody. `callables`: of which the name is said. `own`: builtin types of which more is
-        said than that."""
+        somebody. `callables`: of which the name is said. `plain_text`: what is said of a constant.
+        `own`: builtin types of which more is said than their names."""
 
     def __call__(self, value: object, described: Described, /) -> bool: ...
+
+@final
+class Eyes:
+    """How the values of a frame are looked at (csrc/record/looks.c)."""
+
+    def __new__(
+        cls,
+        describe: Callable[[object], Described],
+        unchanged: Callable[[object, Described], bool],
+        value_stack: Callable[[FrameType], list[Any] | None],
+        frame_locals: Callable[[FrameType], dict[str, Any]],
+        null: object,
+        null_slot: Described,
+        /,
+    ) -> Eyes:
+        """`unchanged`: whether a description still says what is so. `null` is what an empty slot
+        holds, `null_slot` its description."""
+
+    def look(
+        self, values: InView, frame: FrameType, hidden: frozenset[str] | None, /
+    ) -> tuple[list[Described], dict[str, Described]]:
+        """The values of a frame's stack, and of its locals. With `hidden` it is a graph's function,
+        which has no stack to be shown, nor these locals."""
 
 @final
 class UnlessMoved:
@@ -324,17 +347,11 @@ class UnlessMoved:
         no_code_runs: Callable[[str, list[Viewed]], bool],
         frozen: frozenset[type],
         break_down: Callable[[Exception], None],
-        describe: Callable[[object, Described | None], Described],
-        unchanged: Callable[[object, Described], bool],
-        value_stack: Callable[[FrameType], list[Any] | None],
-        frame_locals: Callable[[FrameType], dict[str, Any]],
-        null: object,
-        null_slot: Described,
+        eyes: Eyes,
         /,
     ) -> UnlessMoved:
         """`running` and `raising`: the executions of each thread, the frames that an exception
-        goes through. `unchanged`: whether a description still says what is so. `null` is what an
-        empty slot holds, `null_slot` its description."""
+        goes through."""
 
     def __call__(self, *args: Any) -> Any: ...
 

@@ -3,8 +3,8 @@
    An execution is told by looking at all values of a frame again and again, and most of them are as
    they were. To describe a value takes some microseconds; to compare it with what was said of it,
    one or less. All that a description says is compared: for a tensor its type, sizes, strides and so
-   on, for a container all that it holds. Where that would take as long as a description (a
-   dictionary, a long text) the answer is no.
+   on, for a container all that is shown of what it holds. Of a set the answer is no: to compare it
+   would take as long as to describe it.
 
    Runs nothing of the program's, as stepper/engines/common/values.py, which makes descriptions. */
 
@@ -30,11 +30,12 @@ typedef struct {
     PyObject *class_name; /* of a class */
     PyObject *callables;  /* classes of what is called by its name */
     PyObject *callable_name;
-    PyObject *own; /* builtin classes of which more is said than their name */
+    PyObject *plain_text; /* of a constant */
+    PyObject *own;        /* builtin classes of which more is said than their name */
     vectorcallfunc vectorcall;
 } Unchanged;
 
-enum { OBJECTS = 11 };
+enum { OBJECTS = 12 };
 
 /* Whether a field of a Value is this text, which is taken over: 1, 0, or -1 with an exception. */
 static int
@@ -96,9 +97,11 @@ tensor_same(Unchanged *self, PyObject *value, PyObject *described)
 }
 
 static int
-constant_same(PyObject *value, PyObject *described)
+constant_same(Unchanged *self, PyObject *value, PyObject *described)
 {
-    return field_is_text(PyTuple_GET_ITEM(described, VALUE), ID(constant), PyObject_Repr(value));
+    return field_is_text(PyTuple_GET_ITEM(described, VALUE), ID(constant),
+                         is_plain(value, MAX_TEXT) ? PyObject_Repr(value)
+                                                   : PyObject_CallOneArg(self->plain_text, value));
 }
 
 static int
@@ -108,13 +111,29 @@ callable_same(Unchanged *self, PyObject *value, PyObject *described)
                          PyObject_CallOneArg(self->callable_name, value));
 }
 
-/* Of anything of which only the class is said. */
+/* Of a class: `name` is that of its own class, and taken over. */
+static int
+named_class_same(Unchanged *self, PyObject *value, PyObject *described, PyObject *name)
+{
+    PyObject *said = PyTuple_GET_ITEM(described, VALUE), *text = NULL;
+    int answer = field_is_text(said, ID(type), name);
+    if (answer == 1 && (name = PyObject_CallOneArg(self->class_name, value)) != NULL) {
+        text = PyUnicode_FromFormat("class %S", name);
+        Py_DECREF(name);
+    }
+    return answer == 1 ? field_is_text(said, ID(text), text) : answer;
+}
+
+/* Of anything of which only the class is said, and of classes. */
 static int
 class_same(Unchanged *self, PyObject *value, PyObject *described)
 {
     PyObject *name = PyObject_CallOneArg(self->class_name, (PyObject *)Py_TYPE(value));
     if (name == NULL) {
         return -1;
+    }
+    if (PyType_Check(value)) {
+        return named_class_same(self, value, described, name);
     }
     PyObject *found = PyDict_GetItemWithError(self->types, name);
     Py_DECREF(name);
@@ -148,20 +167,79 @@ item_of(PyObject *sequence, Py_ssize_t i)
     return i < PyTuple_GET_SIZE(sequence) ? Py_NewRef(PyTuple_GET_ITEM(sequence, i)) : NULL;
 }
 
+/* Whether a child of a description is of this value, and still says what is so of it. */
+static int
+child_same(Unchanged *self, PyObject *value, PyObject *child, int depth)
+{
+    PyObject *described = PyTuple_GET_ITEM(child, 1);
+    return is_of(described, value) ? same(self, value, described, depth + 1) : 0;
+}
+
+/* Whether a description says that a container holds so much: all of it is shown, or the first. */
+static int
+length_same(PyObject *described, Py_ssize_t length)
+{
+    Py_ssize_t shown = PyTuple_GET_SIZE(PyTuple_GET_ITEM(described, CHILDREN));
+    if (shown == 0 || shown >= length) {
+        return shown == length;
+    }
+    PyObject *said = PyObject_GetAttr(PyTuple_GET_ITEM(described, VALUE), ID(length));
+    int answer = said == NULL ? -1 : PyLong_Check(said) && PyLong_AsSsize_t(said) == length;
+    Py_XDECREF(said);
+    return answer;
+}
+
 /* Of a list, a tuple or sizes. */
 static int
 items_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
 {
     PyObject *children = PyTuple_GET_ITEM(described, CHILDREN);
     Py_ssize_t count = Py_SIZE(value);
-    int answer = PyTuple_GET_SIZE(children) == count;
-    for (Py_ssize_t i = 0; answer == 1 && i < count; i++) {
-        PyObject *child = PyTuple_GET_ITEM(PyTuple_GET_ITEM(children, i), 1);
+    int answer = length_same(described, count);
+    for (Py_ssize_t i = 0; answer == 1 && i < PyTuple_GET_SIZE(children); i++) {
         PyObject *item = item_of(value, i); /* what is asked can let another thread go on */
-        answer = item == NULL ? 0 : is_of(child, item) ? same(self, item, child, depth + 1) : 0;
+        answer = item == NULL ? 0 : child_same(self, item, PyTuple_GET_ITEM(children, i), depth);
         Py_XDECREF(item);
     }
     return answer == 1 ? Py_SIZE(value) == count : answer;
+}
+
+/* Whether this is the label of what a dictionary holds under a name. */
+static int
+is_label(PyObject *label, PyObject *name)
+{
+    if (!is_plain(name, MAX_TEXT) || !PyUnicode_Check(label)) {
+        return 0;
+    }
+    PyObject *text = PyObject_Repr(name);
+    Py_ssize_t length = text == NULL ? 0 : PyUnicode_GET_LENGTH(text);
+    int answer = text == NULL ? -1
+                 : PyUnicode_GET_LENGTH(label) == length + 2
+                     ? (int)PyUnicode_Tailmatch(label, text, 1, length + 1, -1)
+                     : 0;
+    Py_XDECREF(text);
+    return answer;
+}
+
+static int
+mapping_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
+{
+    PyObject *children = PyTuple_GET_ITEM(described, CHILDREN), *name, *item;
+    Py_ssize_t count = PyDict_GET_SIZE(value), position = 0;
+    int answer = length_same(described, count);
+    for (Py_ssize_t i = 0; answer == 1 && i < PyTuple_GET_SIZE(children); i++) {
+        PyObject *child = PyTuple_GET_ITEM(children, i);
+        if (!PyDict_Next(value, &position, &name, &item)) {
+            return 0;
+        }
+        Py_INCREF(name);
+        Py_INCREF(item);
+        answer = is_label(PyTuple_GET_ITEM(child, 0), name);
+        answer = answer == 1 ? child_same(self, item, child, depth) : answer;
+        Py_DECREF(name);
+        Py_DECREF(item);
+    }
+    return answer == 1 ? PyDict_GET_SIZE(value) == count : answer;
 }
 
 static int
@@ -187,11 +265,13 @@ same(Unchanged *self, PyObject *value, PyObject *described, int depth)
     if (kind == &PyList_Type || kind == &PyTuple_Type || cls == self->size) {
         return items_same(self, value, described, depth);
     }
-    if (is_plain(value, MAX_TEXT)) {
-        return constant_same(value, described);
+    if (PyDict_CheckExact(value)) {
+        return mapping_same(self, value, described, depth);
     }
     int callable = PySet_Contains(self->callables, cls);
-    return callable <= 0 ? callable : callable_same(self, value, described);
+    return callable < 0 ? -1
+           : callable   ? callable_same(self, value, described)
+                        : constant_same(self, value, described);
 }
 
 static PyObject *
@@ -210,10 +290,11 @@ static PyObject *
 unchanged_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *given[OBJECTS];
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!OOOO!OO!:Unchanged", &PyDict_Type, &given[0],
+    if (!PyArg_ParseTuple(args, "O!O!O!O!O!OOOO!OOO!:Unchanged", &PyDict_Type, &given[0],
                           &PyDict_Type, &given[1], &PyType_Type, &given[2], &PyType_Type, &given[3],
                           &PyType_Type, &given[4], &given[5], &given[6], &given[7],
-                          &PyFrozenSet_Type, &given[8], &given[9], &PyFrozenSet_Type, &given[10])) {
+                          &PyFrozenSet_Type, &given[8], &given[9], &given[10], &PyFrozenSet_Type,
+                          &given[11])) {
         return NULL;
     }
     Unchanged *self = (Unchanged *)type->tp_alloc(type, 0);

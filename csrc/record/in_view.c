@@ -218,15 +218,10 @@ in_view_know(InView *self, PyObject *described)
 }
 
 PyObject *
-in_view_seen(InView *self, PyObject *value)
+in_view_said(InView *self, PyObject *address)
 {
-    PyObject *key = PyLong_FromVoidPtr(value);
-    Viewed *known = key == NULL ? NULL : (Viewed *)PyDict_GetItemWithError(self->known, key);
-    Py_XDECREF(key);
-    if (PyErr_Occurred()) {
-        PyErr_Clear(); /* want of memory: it is described as if it were new */
-    }
-    return known == NULL || known->described == NULL ? Py_None : known->described;
+    Viewed *known = (Viewed *)PyDict_GetItemWithError(self->known, address);
+    return known == NULL ? NULL : known->described;
 }
 
 /* --- for Python --- */
@@ -264,12 +259,6 @@ view_exchange(InView *self, PyObject *args)
 }
 
 static PyObject *
-view_seen(InView *self, PyObject *value)
-{
-    return Py_NewRef(in_view_seen(self, value));
-}
-
-static PyObject *
 view_forget(InView *self, PyObject *Py_UNUSED(ignored))
 {
     PyDict_Clear(self->known);
@@ -303,7 +292,6 @@ COLLECTED(view, InView, 5)
 
 static PyMethodDef view_methods[] = {
     {"know", (PyCFunction)view_know, METH_O, NULL},
-    {"seen", (PyCFunction)view_seen, METH_O, NULL},
     {"exchange", (PyCFunction)view_exchange, METH_VARARGS, NULL},
     {"forget", (PyCFunction)view_forget, METH_NOARGS, NULL},
     {NULL},

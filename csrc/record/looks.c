@@ -1,8 +1,36 @@
 /* All values of a frame, looked at: nobody knows what the instruction before has changed.
 
-   Most are as they were. Those keep their descriptions, and only the others are described anew. */
+   Most are as they were. Those keep their descriptions, and only the others are described anew. A
+   program that calls the same again and again makes the same values at the same addresses, so what
+   was described last of an address is tried for what has just come into view, too. */
 
 #include "record/walks.h"
+
+enum { OBJECTS = 7, GIVEN = OBJECTS - 1, MOST_KEPT = 4096 };
+
+/* Whether a description still says what is so. */
+static int
+says(const Eyes *eyes, PyObject *described, PyObject *value)
+{
+    PyObject *answer = PyObject_CallFunctionObjArgs(eyes->unchanged, value, described, NULL);
+    int same = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return same;
+}
+
+/* Describe a value, and keep that for the next one of its address. */
+static PyObject *
+describe(const Eyes *eyes, PyObject *value, PyObject *address)
+{
+    PyObject *described = PyObject_CallOneArg(eyes->describe, value);
+    if (PyDict_GET_SIZE(eyes->kept) >= MOST_KEPT) {
+        PyDict_Clear(eyes->kept);
+    }
+    if (described != NULL && PyDict_SetItem(eyes->kept, address, described) < 0) {
+        Py_CLEAR(described);
+    }
+    return described;
+}
 
 PyObject *
 looks_describe(const Eyes *eyes, InView *values, PyObject *value)
@@ -10,19 +38,17 @@ looks_describe(const Eyes *eyes, InView *values, PyObject *value)
     if (value == eyes->null) {
         return Py_NewRef(eyes->null_slot);
     }
-    PyObject *seen = Py_NewRef(in_view_seen(values, value)), *described = NULL;
-    PyObject *answer = seen == Py_None
-                           ? Py_NewRef(Py_False)
-                           : PyObject_CallFunctionObjArgs(eyes->unchanged, value, seen, NULL);
-    if (answer == Py_True) {
-        described = Py_NewRef(seen);
+    PyObject *address = PyLong_FromVoidPtr(value), *said = NULL;
+    if (address != NULL && (said = in_view_said(values, address)) == NULL && !PyErr_Occurred()) {
+        said = PyDict_GetItemWithError(eyes->kept, address);
     }
-    else if (answer != NULL) {
-        described = PyObject_CallFunctionObjArgs(eyes->describe, value, seen, NULL);
+    Py_XINCREF(said);
+    int same = said != NULL ? says(eyes, said, value) : PyErr_Occurred() ? -1 : 0;
+    if (same != 1) {
+        Py_XSETREF(said, same < 0 ? NULL : describe(eyes, value, address));
     }
-    Py_XDECREF(answer);
-    Py_DECREF(seen);
-    return described;
+    Py_XDECREF(address);
+    return said;
 }
 
 /* A list of the values' descriptions; none where CPython does not say how many values there are. */
@@ -44,8 +70,9 @@ describe_stack(const Eyes *eyes, InView *values, PyObject *real)
     return stack;
 }
 
+/* Likewise of locals by name, without those that are `hidden` (a frozenset, or NULL). */
 static PyObject *
-describe_locals(const Eyes *eyes, InView *values, PyObject *real)
+describe_locals(const Eyes *eyes, InView *values, PyObject *real, PyObject *hidden)
 {
     PyObject *there = PyObject_CallOneArg(eyes->frame_locals, real), *name, *value;
     if (there != NULL && !PyDict_Check(there)) {
@@ -55,8 +82,10 @@ describe_locals(const Eyes *eyes, InView *values, PyObject *real)
     PyObject *locals = there == NULL ? NULL : PyDict_New();
     Py_ssize_t position = 0;
     while (locals != NULL && PyDict_Next(there, &position, &name, &value)) {
-        PyObject *described = looks_describe(eyes, values, value);
-        if (described == NULL || PyDict_SetItem(locals, name, described) < 0) {
+        int unseen = hidden == NULL ? 0 : PySet_Contains(hidden, name);
+        PyObject *described = unseen != 0 ? NULL : looks_describe(eyes, values, value);
+        if (unseen < 0
+            || (!unseen && (described == NULL || PyDict_SetItem(locals, name, described) < 0))) {
             Py_CLEAR(locals);
         }
         Py_XDECREF(described);
@@ -65,17 +94,91 @@ describe_locals(const Eyes *eyes, InView *values, PyObject *real)
     return locals;
 }
 
+/* All values of a frame: of its stack into `stack`, of its locals into what is returned. */
+static PyObject *
+look(const Eyes *eyes, InView *values, PyObject *real, PyObject *hidden, PyObject **stack)
+{
+    *stack = hidden == NULL ? describe_stack(eyes, values, real) : PyList_New(0);
+    PyObject *locals = *stack == NULL ? NULL : describe_locals(eyes, values, real, hidden);
+    if (locals == NULL) {
+        Py_CLEAR(*stack);
+    }
+    return locals;
+}
+
 int
 looks_tell(const Eyes *eyes, WalkState *walk, Steps *steps, WalkFrameState *frame, PyObject *real,
-           PyObject *blocks, PyObject *packed)
+           PyObject *hidden, PyObject *blocks, PyObject *packed)
 {
-    InView *values = (InView *)walk->values;
-    PyObject *stack = describe_stack(eyes, values, real);
-    PyObject *locals = stack == NULL ? NULL : describe_locals(eyes, values, real);
+    PyObject *stack;
+    PyObject *locals = look(eyes, (InView *)walk->values, real, hidden, &stack);
     int done = locals == NULL ? -1
                               : walk_moments_looked(walk, steps, frame, stack, locals, blocks,
                                                     blocks == frame->blocks ? NULL : packed);
     Py_XDECREF(stack);
     Py_XDECREF(locals);
     return done;
+}
+
+/* --- for Python --- */
+
+static PyObject *
+eyes_look(Eyes *self, PyObject *args)
+{
+    InView *values;
+    PyObject *real, *hidden, *stack;
+    if (!PyArg_ParseTuple(args, "O!OO:look", &InView_Type, &values, &real, &hidden)) {
+        return NULL;
+    }
+    if (hidden != Py_None && !PyFrozenSet_Check(hidden)) {
+        return PyErr_Format(PyExc_TypeError, "what is hidden is a frozenset");
+    }
+    PyObject *locals = look(self, values, real, hidden == Py_None ? NULL : hidden, &stack);
+    return locals == NULL ? NULL : Py_BuildValue("NN", stack, locals);
+}
+
+static PyObject *
+eyes_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
+{
+    PyObject *given[GIVEN];
+    if (!PyArg_ParseTuple(args, "OOOOOO!:Eyes", &given[0], &given[1], &given[2], &given[3],
+                          &given[4], &PyTuple_Type, &given[5])) {
+        return NULL;
+    }
+    Eyes *self = (Eyes *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        PyObject **fields = &self->describe;
+        for (int i = 0; i < GIVEN; i++) {
+            fields[i] = Py_NewRef(given[i]);
+        }
+        self->kept = PyDict_New();
+        if (self->kept == NULL) {
+            Py_CLEAR(self);
+        }
+    }
+    return (PyObject *)self;
+}
+
+COLLECTED(eyes, Eyes, OBJECTS)
+
+static PyMethodDef eyes_methods[] = {
+    {"look", (PyCFunction)eyes_look, METH_VARARGS, NULL},
+    {NULL},
+};
+
+PyTypeObject Eyes_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.Eyes",
+    .tp_doc = PyDoc_STR("How the values of a frame are looked at."),
+    .tp_basicsize = sizeof(Eyes),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
+    .tp_new = eyes_new,
+    .tp_methods = eyes_methods,
+    COLLECTED_SLOTS(eyes),
+};
+
+int
+looks_exec(PyObject *module)
+{
+    return PyModule_AddType(module, &Eyes_Type);
 }

@@ -119,17 +119,20 @@ static PyTypeObject Moves_Type = {
 
 typedef struct {
     PyObject_HEAD
-    PyObject *moves; /* None: a graph's function */
-    PyObject *walk, *frame;
+    PyObject *moves; /* a Moves */
+    PyObject *nodes; /* or, of a graph's function: a dict, the nodes by the lines that are theirs */
+    PyObject *hidden, *walk, *frame;
     long long key;
     int at;
     char exact, looks;
 } RunState;
 
-COLLECTED(run, RunState, 3)
+COLLECTED(run, RunState, 5)
 
 static PyMemberDef run_members[] = {
     {"moves", T_OBJECT_EX, offsetof(RunState, moves), 0, NULL},
+    {"nodes", T_OBJECT_EX, offsetof(RunState, nodes), 0, NULL},
+    {"hidden", T_OBJECT_EX, offsetof(RunState, hidden), 0, NULL},
     {"walk", T_OBJECT_EX, offsetof(RunState, walk), 0, NULL},
     {"frame", T_OBJECT_EX, offsetof(RunState, frame), 0, NULL},
     {"key", T_LONGLONG, offsetof(RunState, key), 0, NULL},
@@ -150,6 +153,35 @@ static PyTypeObject RunState_Type = {
     COLLECTED_SLOTS(run),
 };
 
+static int
+has_moves(const RunState *run)
+{
+    return run->moves != NULL && Py_IS_TYPE(run->moves, &Moves_Type);
+}
+
+static int
+is_graph(const RunState *run)
+{
+    return run->nodes != NULL && PyDict_Check(run->nodes) && run->hidden != NULL
+           && PyFrozenSet_Check(run->hidden);
+}
+
+/* Which of its instructions is at this offset, or which node at this line; -1: none, or an exception
+   is set. */
+static int
+instruction_at(const RunState *run, Py_ssize_t place)
+{
+    if (has_moves(run)) {
+        const Moves *moves = (Moves *)run->moves;
+        Py_ssize_t unit = place / CODE_UNIT;
+        return place >= 0 && unit < moves->units ? moves->index[unit] : -1;
+    }
+    PyObject *line = PyLong_FromSsize_t(place);
+    PyObject *node = line == NULL ? NULL : PyDict_GetItemWithError(run->nodes, line);
+    Py_XDECREF(line);
+    return node == NULL ? -1 : (int)PyLong_AsLong(node);
+}
+
 /* --- the callback --- */
 
 typedef struct {
@@ -158,11 +190,11 @@ typedef struct {
     PyObject *running, *raising; /* executions by thread; frames that an exception goes through */
     PyObject *lock, *recorder, *walks, *controller, *steps;
     PyObject *no_code_runs, *frozen, *break_down;
-    Eyes eyes;
+    Eyes *eyes;
     vectorcallfunc vectorcall;
 } UnlessMoved;
 
-enum { UNLESS_MOVED_OBJECTS = 17 };
+enum { UNLESS_MOVED_OBJECTS = 12 };
 
 static int
 truth_of(PyObject *object, PyObject *name)
@@ -273,7 +305,7 @@ exchange_tops(UnlessMoved *self, InView *values, PyObject *real, PyObject *opnam
               Py_ssize_t pops, Py_ssize_t pushes, Change *change)
 {
     Py_ssize_t size = PyList_GET_SIZE(change->stack), base = size - pops;
-    PyObject *there = PyObject_CallOneArg(self->eyes.value_stack, real);
+    PyObject *there = PyObject_CallOneArg(self->eyes->value_stack, real);
     if (there == NULL) {
         return -1;
     }
@@ -297,7 +329,7 @@ exchange_tops(UnlessMoved *self, InView *values, PyObject *real, PyObject *opnam
     }
     change->keep = base;
     for (Py_ssize_t i = base; done == 1 && i < base + pushes; i++) {
-        PyObject *described = looks_describe(&self->eyes, values, PyList_GET_ITEM(there, i));
+        PyObject *described = looks_describe(self->eyes, values, PyList_GET_ITEM(there, i));
         if (described == NULL || push(change, in_view_know(values, described)) < 0) {
             done = -1;
         }
@@ -326,7 +358,7 @@ operate(UnlessMoved *self, const WalkFrameState *frame, InView *values, PyObject
     case CONST:
         return push(change, in_view_know(values, argument)) < 0 ? -1 : 1;
     case NULL_SLOT:
-        return push(change, in_view_know(values, self->eyes.null_slot)) < 0 ? -1 : 1;
+        return push(change, in_view_know(values, self->eyes->null_slot)) < 0 ? -1 : 1;
     case COPY:
         if (number < 1 || number > size) {
             return 0;
@@ -414,9 +446,12 @@ look(UnlessMoved *self, RunState *run, PyObject *real, int at)
 {
     WalkFrameState *frame = (WalkFrameState *)run->frame;
     Moves *moves = (Moves *)run->moves;
+    int graph = !has_moves(run);
     frame->ip = at;
-    if (looks_tell(&self->eyes, (WalkState *)run->walk, (Steps *)self->steps, frame, real,
-                   PyList_GET_ITEM(moves->blocks, at), PyList_GET_ITEM(moves->packed, at))
+    if (looks_tell(self->eyes, (WalkState *)run->walk, (Steps *)self->steps, frame, real,
+                   graph ? run->hidden : NULL,
+                   graph ? frame->blocks : PyList_GET_ITEM(moves->blocks, at),
+                   graph ? NULL : PyList_GET_ITEM(moves->packed, at))
         < 0) {
         return -1;
     }
@@ -441,7 +476,7 @@ tell(UnlessMoved *self, RunState *run, PyObject *real, int at)
     if (steps->writing || steps->moment + 1 >= walk->keyframe_due) {
         return 0;
     }
-    int done = run->exact ? move(self, run, real, at) : 0;
+    int done = run->exact && has_moves(run) ? move(self, run, real, at) : 0;
     return done == 0 ? look(self, run, real, at) : done;
 }
 
@@ -458,17 +493,17 @@ run_of(UnlessMoved *self, PyObject *real)
         return NULL;
     }
     RunState *run = (RunState *)last;
-    return run->key == (long long)(intptr_t)real && !run->looks && run->moves != NULL
-                   && Py_IS_TYPE(run->moves, &Moves_Type)
+    return run->key == (long long)(intptr_t)real && !run->looks && (has_moves(run) || is_graph(run))
                    && PyObject_TypeCheck(run->walk, &WalkState_Type)
                    && PyObject_TypeCheck(run->frame, &WalkFrameState_Type)
                ? run
                : NULL;
 }
 
-/* Tell the moment before an instruction: 1, or 0: it is for the callback; -1 with an exception. */
+/* Tell the moment before an instruction or a node: 1, or 0: it is for the callback; -1 with an
+   exception. */
 static int
-step(UnlessMoved *self, PyObject *real, Py_ssize_t unit)
+step(UnlessMoved *self, PyObject *real, Py_ssize_t place)
 {
     ReentrantLock *lock = (ReentrantLock *)self->lock;
     if (lock_depth(lock) > 0 && lock->writers[lock->depth - 1] == lock->owner) {
@@ -478,10 +513,9 @@ step(UnlessMoved *self, PyObject *real, Py_ssize_t unit)
     if (run == NULL) {
         return PyErr_Occurred() ? -1 : 0;
     }
-    Moves *moves = (Moves *)run->moves;
-    int at = unit >= 0 && unit < moves->units ? moves->index[unit] : -1;
+    int at = instruction_at(run, place);
     WalkState *walk = (WalkState *)run->walk;
-    int alert = truth_of(self->controller, ID(alert));
+    int alert = at < 0 && PyErr_Occurred() ? -1 : truth_of(self->controller, ID(alert));
     int asked = alert != 0 ? alert : stands(self);
     if (at < 0 || asked != 0) {
         return asked < 0 ? -1 : 0;
@@ -511,24 +545,30 @@ step(UnlessMoved *self, PyObject *real, Py_ssize_t unit)
     return done;
 }
 
-/* With (code, offset) from sys.monitoring, with (frame, event, argument) from sys.settrace. */
+/* With (code, offset) or (code, line) from sys.monitoring, with (frame, event, argument) from
+   sys.settrace. */
 static PyObject *
 unless_moved_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     UnlessMoved *self = (UnlessMoved *)object;
     Py_ssize_t count = PyVectorcall_NARGS(nargsf);
     PyObject *frame = NULL;
-    Py_ssize_t unit = -1;
+    Py_ssize_t place = -1;
     if (count == 2 && PyLong_Check(args[1])) {
         frame = (PyObject *)PyEval_GetFrame();
-        unit = PyLong_AsSsize_t(args[1]) / CODE_UNIT;
+        place = PyLong_AsSsize_t(args[1]);
     }
-    else if (count == 3 && PyFrame_Check(args[0]) && PyDict_GET_SIZE(self->raising) == 0
-             && PyUnicode_CompareWithASCIIString(args[1], "opcode") == 0) {
-        frame = args[0];
-        unit = PyFrame_GetLasti((PyFrameObject *)frame) / CODE_UNIT;
+    else if (count == 3 && PyFrame_Check(args[0]) && PyDict_GET_SIZE(self->raising) == 0) {
+        if (PyUnicode_CompareWithASCIIString(args[1], "opcode") == 0) {
+            frame = args[0];
+            place = PyFrame_GetLasti((PyFrameObject *)frame);
+        }
+        else if (PyUnicode_CompareWithASCIIString(args[1], "line") == 0) {
+            frame = args[0];
+            place = PyFrame_GetLineNumber((PyFrameObject *)frame);
+        }
     }
-    int done = frame == NULL ? 0 : step(self, frame, unit);
+    int done = frame == NULL ? 0 : step(self, frame, place);
     if (done == 0) {
         PyObject *result = PyObject_Vectorcall(self->callback, args, nargsf, names);
         if (result != NULL && count == 3) {
@@ -555,11 +595,10 @@ static PyObject *
 unless_moved_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *given[UNLESS_MOVED_OBJECTS];
-    if (!PyArg_ParseTuple(args, "OO!O!O!OOOO!OO!OOOOOOO:UnlessMoved", &given[0], &PyDict_Type,
+    if (!PyArg_ParseTuple(args, "OO!O!O!OOOO!OO!OO!:UnlessMoved", &given[0], &PyDict_Type,
                           &given[1], &PyDict_Type, &given[2], &ReentrantLock_Type, &given[3],
                           &given[4], &given[5], &given[6], &Steps_Type, &given[7], &given[8],
-                          &PyFrozenSet_Type, &given[9], &given[10], &given[11], &given[12],
-                          &given[13], &given[14], &given[15], &given[16])) {
+                          &PyFrozenSet_Type, &given[9], &given[10], &Eyes_Type, &given[11])) {
         return NULL;
     }
     UnlessMoved *self = (UnlessMoved *)type->tp_alloc(type, 0);

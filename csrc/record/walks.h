@@ -49,9 +49,9 @@ Viewed *in_view_know(InView *self, PyObject *described);
 /* See InView.exchange in stepper/_C.pyi; both are lists of Viewed. */
 int in_view_exchange(InView *self, PyObject *taken, PyObject *dropped);
 
-/* The description of an object that is in view, borrowed, or None; it may be of one that was there
-   before it. */
-PyObject *in_view_seen(InView *self, PyObject *value);
+/* The description of the object in view that has this address, borrowed; it may be of one that was
+   there before it. NULL: there is none, or an exception is set. */
+PyObject *in_view_said(InView *self, PyObject *address);
 
 /* What a moment changes. */
 typedef struct {
@@ -70,15 +70,20 @@ int walk_moments_tell(WalkState *walk, Steps *steps, WalkFrameState *frame, cons
 int walk_moments_looked(WalkState *walk, Steps *steps, WalkFrameState *frame, PyObject *stack,
                         PyObject *locals, PyObject *blocks, PyObject *packed);
 
-/* How the values of a frame are looked at: see UnlessMoved in stepper/_C.pyi. */
+/* How the values of a frame are looked at: see stepper/_C.pyi. */
 typedef struct {
+    PyObject_HEAD
     PyObject *describe, *unchanged, *value_stack, *frame_locals, *null, *null_slot;
+    PyObject *kept; /* a dict, what was described last, by address */
 } Eyes;
+
+extern PyTypeObject Eyes_Type;
 
 /* looks.c: what a value is now; a new reference, or NULL. */
 PyObject *looks_describe(const Eyes *eyes, InView *values, PyObject *value);
-/* Look at all values of a frame, and tell them as the next moment. */
+/* Look at all values of a frame, and tell them as the next moment. `hidden` is NULL; or the frame is
+   a graph's function, which has no stack to be shown, nor these locals. */
 int looks_tell(const Eyes *eyes, WalkState *walk, Steps *steps, WalkFrameState *frame,
-               PyObject *real, PyObject *blocks, PyObject *packed);
+               PyObject *real, PyObject *hidden, PyObject *blocks, PyObject *packed);
 
 #endif

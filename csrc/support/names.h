@@ -67,6 +67,7 @@
     X(key_text), \
     X(kind), \
     X(layout), \
+    X(length), \
     X(local_name), \
     X(lost), \
     X(meta), \
@@ -106,6 +107,7 @@
     X(text), \
     X(training), \
     X(translation), \
+    X(type), \
     X(user_cls), \
     X(users), \
     X(val), \

@@ -82,7 +82,7 @@ class Knowledge(Protocol):
     def exchanges(self) -> bool:
         """Whether frames of this thread may be made to call something else: see `instead`."""
 
-    def describe(self, value: object, before: Described | None = None, /) -> Described: ...
+    def describe(self, value: object, /) -> Described: ...
 
     @property
     def unchanged(self) -> Callable[[object, Described], bool]:
@@ -115,6 +115,8 @@ class Execution(_C.RunState):
         self.graph = graph
         """Either it runs transformed code or a graph's function."""
         self.moves = None if plan is None else plan.moves
+        self.nodes = None if graph is None else graph.nodes
+        self.hidden = None if graph is None else graph.hidden
         self.walk = walk
         self.frame = frame
         self.at = -1
@@ -131,6 +133,9 @@ class Executions:
         self._walks = recorder.walks
         self._knowledge = knowledge
         self._plans: PerCode[Plan] = PerCode()
+        self._eyes = _C.Eyes(
+            knowledge.describe, knowledge.unchanged, value_stack, frame_locals, NO_VALUE, _NULL
+        )
         self.break_down = knowledge.break_down
         self.running: dict[int, list[Execution]] = {}
         """By thread, the innermost last."""
@@ -141,13 +146,13 @@ class Executions:
     def unless_moved(
         self, callback: Callable[..., object], raising: dict[int, Any]
     ) -> Callable[..., Any]:
-        """The callback for an instruction, called only where values have not just been moved about:
-        such moments are told in C. `raising` is empty unless exceptions are on their way."""
-        recorder, knowledge = self._recorder, self._knowledge
+        """The callback for an instruction or a line, called only for moments that are not told in
+        C. `raising` is empty unless exceptions are on their way."""
+        recorder = self._recorder
         return _C.UnlessMoved(
             callback, self.running, raising, self._walks.lock, recorder, self._walks,
-            recorder.controller, recorder.steps, no_code_runs, knowledge.frozen, self.break_down,
-            knowledge.describe, knowledge.unchanged, value_stack, frame_locals, NO_VALUE, _NULL,
+            recorder.controller, recorder.steps, no_code_runs, self._knowledge.frozen,
+            self.break_down, self._eyes,
         )  # fmt: skip
 
     def step(self, real: FrameType, code: CodeType, offset: int) -> None:
@@ -169,9 +174,8 @@ class Executions:
         if execution.walk.idle:
             execution.exact = False
         else:
-            execution.frame.ip = at
             with self._walks.writing:
-                self._look(execution, real, plan, at)
+                self._look(execution, real, at, plan.blocks[at])
         if (taken := plan.calls.get(at)) and self._knowledge.exchanges:
             self._exchange(real, taken)
 
@@ -195,7 +199,7 @@ class Executions:
             return
         at = execution.graph.nodes.get(line)
         if at is not None:
-            self._look_at_node(execution, real, execution.graph, at)
+            self._look(execution, real, at)
 
     def returned(self, real: FrameType, value: object) -> None:
         """A watched frame returns."""
@@ -304,39 +308,15 @@ class Executions:
         if execution.graph is None:
             execution.walk.end(outcome, reason)
 
-    def _look(self, execution: Execution, real: FrameType, plan: Plan, at: int) -> None:
-        """Look at all values, and tell the moment."""
-        describe, seen = self._knowledge.describe, execution.walk.values.seen
-        values = value_stack(real) or []
-        stack = [_NULL if value is NO_VALUE else describe(value, seen(value)) for value in values]
-        real_locals = frame_locals(real)
-        locals = {name: describe(value, seen(value)) for name, value in real_locals.items()}
-        execution.exact = self._recorder.everything
-        self._record(execution, real, at, stack, locals, plan.blocks[at], values, real_locals)
-
-    def _look_at_node(self, execution: Execution, real: FrameType, graph: Graph, at: int) -> None:
-        """The values of a graph's nodes so far."""
-        describe, seen = self._knowledge.describe, execution.walk.values.seen
-        values = {
-            name: value for name, value in frame_locals(real).items() if name not in graph.hidden
-        }
-        locals = {name: describe(value, seen(value)) for name, value in values.items()}
-        execution.frame.ip = at
-        self._record(execution, real, at, [], locals, (), [], values)
-
-    def _record(
-        self,
-        execution: Execution,
-        real: FrameType,
-        at: int,
-        stack: list[Described],
-        locals: dict[str, Described],
-        blocks: tuple[Block, ...],
-        values: list[Any],
-        real_locals: dict[str, Any],
+    def _look(
+        self, execution: Execution, real: FrameType, at: int, blocks: tuple[Block, ...] = ()
     ) -> None:
-        """Tell a moment; what can be evaluated if the program stands still is there meanwhile."""
-        walk = execution.walk
+        """Look at all values, and tell the moment; what can be evaluated if the program stands
+        still is there meanwhile."""
+        walk, hidden = execution.walk, execution.hidden
+        stack, locals = self._eyes.look(walk.values, real, hidden)
+        values = [] if hidden is not None else value_stack(real) or []
+        real_locals = {name: value for name, value in frame_locals(real).items() if name in locals}
 
         def names(frame: int | None) -> dict[str, object]:
             if frame is not None and frame != execution.frame.id:
@@ -349,6 +329,8 @@ class Executions:
                 "inst": execution.frame.code.instructions[at],
             }
 
+        execution.frame.ip = at
+        execution.exact = self._recorder.everything
         walk.names = names
         try:
             walk.moment(execution.frame, at, stack, locals, blocks)

@@ -169,10 +169,10 @@ class Monitoring:
             return False
         self._tool = free
         monitoring.use_tool_id(free, TOOL)
-        register = monitoring.register_callback
-        on_instruction = self._follower.unless_moved(self._callback(self._on_instruction()), {})
+        register, unless_moved = monitoring.register_callback, self._follower.unless_moved
+        on_instruction = unless_moved(self._callback(self._on_instruction()), {})
         register(free, events.INSTRUCTION, AtInstruction(on_instruction))
-        register(free, events.LINE, self._callback(self._on_line()))
+        register(free, events.LINE, unless_moved(self._callback(self._on_line()), {}))
         register(free, events.PY_RETURN, self._callback(self._on_return()))
         register(free, events.PY_UNWIND, self._callback(self._on_unwind()))
         monitoring.set_events(free, events.PY_UNWIND)  # it cannot be had for single codes

@@ -43,6 +43,7 @@ and in `map`, 3.12 and 3.13.0 where they make a function, so no call here makes 
 SEEDS = itertools.count()
 LOCK = threading.Lock()
 TWO = 2
+LONG = "long" * 100
 named = operator.attrgetter("__name__")
 
 
@@ -184,13 +185,29 @@ def walked() -> Call:
         values = _C.InView(holds, {})
         known = values.know(holder)
         values.exchange([known], [])
-        values.seen(LOCK)
         walk, at = _C.WalkState(), _C.WalkFrameState()
         walk.values = values
         at.stack, at.locals, at.blocks = [], {}, ()
         walk.looked(steps, at, [holder], {"x": item}, (), None)
         values.exchange([], [known])
         values.forget()
+
+    return use
+
+
+@call
+def looked_at() -> Call:
+    known: dict[object, Any] = {each: (id(each), each, (), None) for each in (TWO, LONG)}
+    stack: Any = operator.itemgetter("stack")
+    locals: Any = operator.itemgetter("locals")
+    eyes = _C.Eyes(known.__getitem__, operator.is_, stack, locals, LOCK, known[TWO])
+    real: Any = {"stack": [LOCK, TWO], "locals": {"x": LONG, "y": TWO}}
+    hidden = frozenset({"y"})
+
+    def use() -> None:
+        values = _C.InView(holds, {})
+        eyes.look(values, real, None)
+        eyes.look(values, real, hidden)
 
     return use
 
@@ -216,12 +233,16 @@ def compared() -> Call:
     kinds: dict[str, Any] = {}
     unchanged = _C.Unchanged(
         tensors, kinds, types.SimpleNamespace, types.MethodType, slice, None, bool, named,
-        frozenset({types.BuiltinFunctionType}), named, frozenset({dict}),
+        frozenset({types.BuiltinFunctionType}), named, repr, frozenset({dict}),
     )  # fmt: skip
     number = types.SimpleNamespace(constant="2")
     held: Any = id(TWO), number, (), int
     several = [TWO, TWO]
     holder: Any = id(several), None, (("[0]", held), ("[1]", held)), list
+    mapping = {"a": TWO, "b": TWO}
+    length = types.SimpleNamespace(length=2)
+    named_holder: Any = id(mapping), length, (("['a']", held),), dict
+    text: Any = id(LONG), types.SimpleNamespace(constant=repr(LONG)), (), str
     name: Any = id(raises), types.SimpleNamespace(text="len"), (), types.BuiltinFunctionType
     tensor = types.SimpleNamespace(
         dtype=1, shape=2, device=3, requires_grad=False, layout=None, stride=tuple
@@ -232,6 +253,8 @@ def compared() -> Call:
 
     def use() -> None:
         unchanged(several, holder)
+        unchanged(mapping, named_holder)
+        unchanged(LONG, text)
         unchanged(raises, name)
         unchanged(tensor, facts)
         unchanged(LOCK, other)

@@ -237,9 +237,9 @@ class ExecutionWatcher(ABC):
 
     # --- what is asked
 
-    def describe(self, value: object, before: Described | None = None, /) -> Described:
+    def describe(self, value: object, /) -> Described:
         """See `Knowledge.describe`."""
-        return values.describe(value, before)
+        return values.describe(value)
 
     def python_stack(self, frame: FrameType) -> tuple[PythonFrame, ...]:
         """See `Knowledge.python_stack`."""

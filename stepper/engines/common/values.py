@@ -64,17 +64,15 @@ _words: dict[tuple[str, str, int | None, str | None], Value] = {}
 
 unchanged = Unchanged(
     _tensors, _types, torch.Tensor, torch.nn.Parameter, torch.Size, torch.strided,
-    function_mode_is_on, class_name, _FROZEN_CALLABLES, callable_name,
+    function_mode_is_on, class_name, _FROZEN_CALLABLES, callable_name, plain_text,
     FROZEN | _SEQUENCES | _SETS | _MAPPINGS | {slice, types.CellType, types.MethodType},
 )  # fmt: skip
 """`unchanged(value, described)`: whether a description still says what is so. False, too, where
 nobody can say that for less than it takes to describe the value."""
 
 
-def describe(value: object, before: Described | None = None) -> Described:
-    """What a value is now: the very description of `before`, where that still says it."""
-    if before is not None and unchanged(value, before):
-        return before
+def describe(value: object) -> Described:
+    """What a value is now."""
     return _inside(value, DEPTH)
 
 
@@ -241,4 +239,5 @@ def _other(value: object, kind: type) -> Value:
 
 
 keep_out()
-leave_alone(callable_name.__code__)  # it is called from C, too
+leave_alone(callable_name.__code__)  # these are called from C, too
+leave_alone(plain_text.__code__)

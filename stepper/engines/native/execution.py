@@ -23,12 +23,12 @@ from stepper.native.runtime.cache_entry import GuardedCode
 class ExecutionWatcher(execution.ExecutionWatcher):
     """Has executions of what the native engine has transformed followed."""
 
-    def describe(self, value: object, before: Described | None = None, /) -> Described:
+    def describe(self, value: object, /) -> Described:
         """See `Knowledge.describe`."""
         if type(value) is _C.ResumeCall:
             text = f"call of {resumed_name(value.function.__qualname__)}"
             return Described(id(value), Value(cls="ResumeCall", type="ResumeCall", text=text))
-        return super().describe(value, before)
+        return super().describe(value)
 
     def transformed(self) -> Iterator[tuple[CodeType, CodeType, str]]:
         """See `execution.ExecutionWatcher`."""
