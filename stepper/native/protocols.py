@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from stepper.native.source import SourceCodegen
 from stepper.native.variables.base import Arguments, Keywords
@@ -93,6 +93,13 @@ class Output(Protocol):
     ) -> Guards:
         """Have something checked. Returns the guard as a set."""
         ...
+
+    def begin_transform(self, begin: Callable[..., int], given: tuple[Any, ...]) -> int:
+        """See `tracing.output_graph.OutputGraph`."""
+        ...
+
+    def end_transform(self, end: Callable[[], object]) -> None:
+        """See `tracing.output_graph.OutputGraph`."""
 
     def may_prepare(self) -> bool:
         """See `tracing.output_graph.OutputGraph`."""

@@ -16,13 +16,8 @@ from stepper.native.variables.torch import graph_break
 from stepper.support.per_object import PerCode
 
 _INLINED = (
-    os.path.join(TORCH, "nn", "modules") + os.sep,
-    os.path.join(TORCH, "nn", "init.py"),
-    os.path.join(TORCH, "nn", "functional.py"),
-    os.path.join(TORCH, "nn", "parameter.py"),
-    os.path.join(TORCH, "nn", "_reduction.py"),
-    os.path.join(TORCH, "nn", "utils", "parametrize.py"),
-    os.path.join(TORCH, "nn", "utils", "parametrizations.py"),
+    os.path.join(TORCH, "nn") + os.sep,
+    os.path.join(TORCH, "_functorch") + os.sep,
     os.path.join(TORCH, "backends", "mha") + os.sep,
     os.path.join(TORCH, "distributions") + os.sep,
     OPTIMIZERS,

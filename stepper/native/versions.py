@@ -13,11 +13,12 @@ under a name of ours, so a program's replacement is not called.
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 import threading
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -30,6 +31,7 @@ from torch._C._dynamo.guards import (
     TensorGuards,
     set_is_in_mode_without_ignore_compile_internals,
 )
+from torch._functorch import apis, eager_transforms, predispatch, vmap
 from torch._library.custom_ops import CustomOpDef
 from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
 from torch._subclasses import fake_tensor
@@ -173,6 +175,11 @@ _record_function: Callable[..., AbstractContextManager[object]] = (
 
 
 _inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
+_vmap: Callable[..., AbstractContextManager[object]] = vmap.vmap_increment_nesting
+_grad: Callable[..., AbstractContextManager[object]] = eager_transforms.grad_increment_nesting
+_without_hooks: Callable[..., AbstractContextManager[object]] = (
+    torch.autograd.graph.disable_saved_tensors_hooks
+)
 
 
 def enter_autocast(*given: object) -> AbstractContextManager[object]:
@@ -190,6 +197,21 @@ def enter_inference_mode(mode: bool) -> AbstractContextManager[object]:
     return _enter(_inference_mode(mode))
 
 
+def enter_vmap(*given: object) -> AbstractContextManager[object]:
+    """Operators from here on work on each slice of what `vmap` was given."""
+    return _enter(_vmap(*given))
+
+
+def enter_grad() -> AbstractContextManager[object]:
+    """Operators from here on are followed by a `grad` of their own."""
+    return _enter(_grad())
+
+
+def enter_without_hooks(message: str) -> AbstractContextManager[object]:
+    """Nobody may have saved tensors go through hooks from here on."""
+    return _enter(_without_hooks(message))
+
+
 def leave_mode(context: AbstractContextManager[object]) -> None:
     """Leave what such a node has entered."""
     _entered.contexts.remove(context)
@@ -204,8 +226,11 @@ def end_modes(grad_enabled: bool) -> None:
 
 
 OF_MODES = frozenset(
-    {set_grad_enabled, enter_autocast, enter_record_function, enter_inference_mode, leave_mode}
-)
+    {
+        set_grad_enabled, enter_autocast, enter_record_function, enter_inference_mode, enter_vmap,
+        enter_grad, enter_without_hooks, leave_mode,
+    }
+)  # fmt: skip
 """The nodes that are only about modes."""
 
 
@@ -217,6 +242,76 @@ def autocast_defaults(device: str) -> str:
 def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
     """What makes another such context."""
     return made.device, made.fast_dtype, made._enabled, made._cache_enabled
+
+
+# -- transforms of torch.func ----------------------------------------------------------------------
+
+_functorch: Any = _C._functorch
+TRANSFORMS: dict[object, tuple[Callable[..., int], Callable[[], object], Callable[..., object]]] = {
+    _vmap: (_functorch._vmap_increment_nesting, _functorch._vmap_decrement_nesting, enter_vmap),
+    _grad: (_functorch._grad_increment_nesting, _functorch._grad_decrement_nesting, enter_grad),
+}
+"""What makes the contexts in which transforms are active: what begins and ends one, and what enters
+one in a graph."""
+
+
+def differentiable(x: torch.Tensor) -> torch.Tensor:
+    """A node of graphs: have a tensor that `grad` was given require gradients of its own."""
+    with eager_transforms.enable_inplace_requires_grad(True):
+        return x.requires_grad_()
+
+
+OF_TRANSFORMS: frozenset[object] = frozenset(
+    {
+        predispatch._add_batch_dim, predispatch._remove_batch_dim, predispatch._unwrap_for_grad,
+        _functorch._wrap_for_grad, eager_transforms._autograd_grad,
+        eager_transforms._set_tensor_requires_grad,
+    }
+)  # fmt: skip
+"""The functions by which transforms deal with tensors: nodes, each."""
+require_grad: object = eager_transforms._set_tensor_requires_grad
+"""One of them, which only does that where it is allowed: the node is `differentiable`."""
+allows_requiring_grad: object = eager_transforms.enable_inplace_requires_grad
+load_decompositions: Callable[[], None] = predispatch.lazy_load_decompositions
+is_batched: Callable[[torch.Tensor], bool] = _functorch.is_batchedtensor
+is_wrapped: Callable[[torch.Tensor], bool] = _functorch.is_functorch_wrapped_tensor
+
+
+WRAPS_FUNCTION: types.CodeType = apis.vmap.__code__
+"""The code of `torch.func.vmap`."""
+OF_DYNAMO: frozenset[str] = frozenset(getattr(apis, "_DYNAMO_WRAPPER_ATTRS", ()))
+"""What transforms take out of the `__dict__` of functions that they make."""
+TAKING_OUT: frozenset[object] = frozenset(
+    each
+    for each in getattr(apis, "_wraps_without_dynamo_attrs", lambda: None).__code__.co_consts
+    if isinstance(each, types.CodeType)
+)
+"""The code that does it, and does nothing else with a `__dict__`."""
+
+
+def innermost(tensor: torch.Tensor) -> torch.Tensor:
+    """The tensor that transforms have wrapped."""
+    while is_wrapped(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
+    return tensor
+
+
+def begin_transform(begin: Callable[..., int], *given: object) -> tuple[int, object]:
+    """Begin one that is not active yet: its level, and what makes it active."""
+    level = begin(*given)
+    return level, _functorch.pop_dynamic_layer_stack()
+
+
+@contextlib.contextmanager
+def transforms_active(layers: tuple[object, ...]) -> Iterator[None]:
+    """While it lasts, these are active."""
+    for layer in layers:
+        _functorch.push_dynamic_layer_stack(layer)
+    try:
+        yield
+    finally:
+        while transforms_depth():
+            _functorch.pop_dynamic_layer_stack()
 
 
 # -- tensors and graphs ----------------------------------------------------------------------------

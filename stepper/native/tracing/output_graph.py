@@ -50,10 +50,13 @@ from stepper.native.versions import (
     FAKE_TENSOR_LOG,
     OF_MODES,
     FakeTensor,
+    begin_transform,
     end_of,
     enter_inference_mode,
     is_view,
+    is_wrapped,
     set_grad_enabled,
+    transforms_active,
     version_of,
 )
 from stepper.support.outside import comes_from_outside
@@ -151,6 +154,8 @@ class OutputGraph:
         self.grad_enabled = state.grad_enabled
         self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
         """What makes the modes in which operators run, beside the gradient mode."""
+        self.transforms: tuple[object, ...] = ()
+        """What makes those transforms of `torch.func` active in which operators run."""
         self.consulted = Consulted()
         """What was found in classes."""
         self._inputs: torch.fx.Node | None = None
@@ -386,6 +391,8 @@ class OutputGraph:
                     stack.enter_context(mode())
                 warnings.simplefilter("ignore")
                 set_grad_enabled(self.grad_enabled)
+                if self.transforms:
+                    stack.enter_context(transforms_active(self.transforms))
                 if op == "call_method":
                     return call_undisturbed(getattr(args[0], target), *args[1:], **kwargs)
                 return call_undisturbed(target, *args, **kwargs)
@@ -397,6 +404,25 @@ class OutputGraph:
         finally:
             set_grad_enabled(grad)
             FAKE_TENSOR_LOG.disabled = False
+
+    def begin_transform(self, begin: Callable[..., int], given: tuple[Any, ...]) -> int:
+        """Have a transform of `torch.func` be active from here on; its level."""
+        fakes = torch.fx.node.map_arg(given, lambda node: node.meta["example_value"])
+        result: Any = self._run_fake("call_function", begin_transform, (begin, *fakes), {})
+        level, layer = result
+        self._set_transforms((*self.transforms, layer))
+        return int(level)
+
+    def end_transform(self, end: Callable[[], object]) -> None:
+        """The transform that was begun last is over: its tensors know that, and for good."""
+        self._run_fake("call_function", end, (), {})
+        self.tainted = True
+        self._set_transforms(self.transforms[:-1])
+
+    def _set_transforms(self, layers: tuple[object, ...]) -> None:
+        before, self.transforms = self.transforms, layers
+        self.side_effects.changes += 1
+        self.trail.append(lambda: setattr(self, "transforms", before))
 
     def note_node(self, node: torch.fx.Node, value: object, guards: Guards) -> None:
         """A node was made, gives this on fake tensors, and depends on these guards."""
@@ -421,9 +447,10 @@ class OutputGraph:
             return self._tensor_of(given[id(value)], args).with_guards(guards)
         proxy = torch.fx.Proxy(node, self.tracer)
         if isinstance(value, torch.Tensor):
-            if not isinstance(value, FakeTensor) or type(value) is not FakeTensor:
+            if type(value) is not FakeTensor and not is_wrapped(value):
                 raise unimplemented(f"an operator that returns a {type(value).__name__}")
-            if value.requires_grad and value.is_leaf and not is_view(value):  # AOT would lose that
+            made = value.requires_grad and value.is_leaf and not is_view(value)
+            if made and not is_wrapped(value):  # AOT would lose that
                 raise unimplemented("a tensor that is made to require gradients")
             return TensorVariable(proxy, guards=guards)
         if isinstance(value, SYMBOLS):

@@ -20,6 +20,7 @@ import torch
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
+from stepper.native.guards.scope import is_immortal
 from stepper.native.source import AttrSource, EntrySource, GetItemSource, Source
 from stepper.native.variables import ctx_manager
 from stepper.native.variables import torch as torch_functions
@@ -145,8 +146,7 @@ class VariableBuilder:
         if kind is dict and 0 < len(value) <= MOST_ENTRIES and all(map(_is_known_key, value)):
             return self._wrap_dict_of_objects(value)
         if kind is dict and len(value) > MOST_ENTRIES and all(map(_is_plain_key, value)):
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            return RegistryVariable(value, source=self.source, guards=guards)
+            return self._wrap_registry(value)
         if kind in (set, frozenset) and all(map(is_key, value)):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
@@ -155,6 +155,8 @@ class VariableBuilder:
                 value, (), frozenset(value), source=self.source, guards=guards,
                 mutation_type=mutation,
             )  # fmt: skip
+        if kind is frozenset and any(map(is_immortal, value)) and all(map(_is_plain_key, value)):
+            return self._wrap_registry(value)
         if kind in (set, frozenset) and all(is_hashed_by_identity(type(each)) for each in value):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             mutation = ValueMutationExisting() if kind is set else None
@@ -162,8 +164,7 @@ class VariableBuilder:
                 value, source=self.source, guards=guards, mutation_type=mutation
             )
         if kind in (set, frozenset) and all(map(_is_plain_key, value)):
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            return RegistryVariable(value, source=self.source, guards=guards)
+            return self._wrap_registry(value)
         if kind is torch.Size and all(type(item) is int for item in value):
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(item, guards=guards) for item in value]
@@ -218,6 +219,10 @@ class VariableBuilder:
             value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
         )
 
+    def _wrap_registry(self, value: Any) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        return RegistryVariable(value, source=self.source, guards=guards)
+
     def _wrap_callable(self, value: Any) -> VariableTracker | None:
         kind = type(value)
         source = self.source
@@ -259,6 +264,10 @@ class VariableBuilder:
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
             return None
+        if kind is types.FunctionType and (
+            made := ctx_manager.context_function(self.tx.output, value)
+        ):
+            return made.with_guards(self.install_guards(GuardBuilder.FUNCTION_MATCH, value))
         if torch_functions.is_torch_function(value):
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)

@@ -519,11 +519,14 @@ def class_of(tracker: VariableTracker) -> type:
 def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if isinstance(args[0], ExceptionVariable):
         return args[0].text(tx)
-    value = getattr(args[0], "value", None)
+    builtin = isinstance(args[0], BuiltinVariable)
+    value = args[0].as_python_constant() if builtin else getattr(args[0], "value", None)
     kind: Any = type(value)  # `isinstance` would ask the value for its class
     if not issubclass(kind, type) or lookup(kind, "__repr__") is not type.__dict__["__repr__"]:
         return None
-    if lookup(kind, "__str__") is not object.__dict__["__str__"] or args[0].source is None:
+    if lookup(kind, "__str__") is not object.__dict__["__str__"] or (
+        args[0].source is None and not builtin
+    ):
         return None
     return ConstantVariable(str(value), **VariableTracker.propagate(args))
 

@@ -60,6 +60,12 @@ class GenericAliasVariable(VariableTracker):
     def python_type(self) -> type:
         return types.GenericAlias if self.alias is None else type(self.alias)
 
+    def is_python_constant(self) -> bool:
+        return self.alias is not None
+
+    def as_python_constant(self) -> object:
+        return self.alias
+
     def parts(self) -> Sequence[VariableTracker]:
         return [self.origin, self.key]
 
@@ -72,8 +78,6 @@ class GenericAliasVariable(VariableTracker):
 def _written(key: VariableTracker) -> object:
     """What stands in a subscript that says a type: constants, classes and what `typing` has, in
     tuples and lists."""
-    if isinstance(key, GenericAliasVariable):
-        return key.alias
     value = getattr(key, "value", None)
     if type(value).__module__ == "typing":
         return value

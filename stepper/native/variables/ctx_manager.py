@@ -17,6 +17,7 @@ from stepper import _C
 from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import is_original, require
 from stepper.native.variables.base import (
     NO_GUARDS,
@@ -29,16 +30,19 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import BaseUserFunctionVariable
 from stepper.native.variables.polyfilled import PolyfilledCallableVariable
 from stepper.native.versions import (
+    TRANSFORMS,
+    allows_requiring_grad,
     autocast_arguments,
     enter_autocast,
     enter_inference_mode,
     enter_record_function,
+    enter_without_hooks,
     leave_mode,
     set_grad_enabled,
 )
 
 if TYPE_CHECKING:
-    from torch.fx.node import Argument
+    from torch.fx.node import Argument, Node
 
     from stepper.native.protocols import Codegen, Output, Translator
 
@@ -50,7 +54,7 @@ GRAD_MODES: dict[object, bool | None] = {
 """The classes, with the mode; None: it is the argument."""
 
 
-MODES: dict[type, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
+MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
     torch.autocast: (enter_autocast, autocast_arguments, True),
     torch.inference_mode: (enter_inference_mode, lambda made: (made.mode,), False),
     torch.autograd.profiler.record_function: (
@@ -58,10 +62,16 @@ MODES: dict[type, tuple[Callable[..., object], Callable[..., tuple[Argument, ...
         lambda made: (made.name, made.args),
         False,
     ),
+    torch.autograd.graph.disable_saved_tensors_hooks: (
+        enter_without_hooks,
+        lambda made: made.args,
+        False,
+    ),
 }
-"""For each class, what enters a context of it, what it is made of, and whether operators give
-something else in it."""
+"""For each class, or function that makes contexts, what enters one, what it is made of, and whether
+operators give something else in it."""
 
+_MADE_BY_FUNCTIONS = type(contextlib.contextmanager(lambda: iter(()))())
 _RUNS_PIECE_BY_PIECE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
 
@@ -79,6 +89,15 @@ def is_mode(output: Output, value: type) -> bool:
 def is_null_context(output: Output, value: type) -> bool:
     """Whether a class is `contextlib.nullcontext`, as Python has it."""
     return _is_among(output, value, (contextlib.nullcontext,))
+
+
+def context_function(output: Output, value: types.FunctionType) -> VariableTracker | None:
+    """A function of torch that makes contexts which the graph enters and leaves by itself; None: it
+    is no such function."""
+    if value in MODES or value in TRANSFORMS:
+        require_function(output, value)
+        return ModeClassVariable(value)
+    return NullContextClassVariable() if value is allows_requiring_grad else None
 
 
 def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
@@ -301,18 +320,23 @@ class EnterVariable(VariableTracker):
 
 @tracker_class
 class ModeClassVariable(VariableTracker):
-    """A class of contexts that the graph enters and leaves by itself."""
+    """A class of contexts that the graph enters and leaves by itself, or a function that makes
+    them."""
 
-    value: type
-    """The class."""
+    value: Any
+    """The class, or the function."""
 
     def describe(self) -> str:
-        return self.value.__qualname__
+        return str(self.value.__qualname__)
 
     def python_type(self) -> type:
-        return type
+        return type(self.value)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        if self.value in TRANSFORMS and not kwargs:
+            proxies = [arg.as_proxy() for arg in args]
+            nodes = tuple(getattr(proxy, "node", proxy) for proxy in proxies)
+            return TransformVariable(self.value, nodes, **self.propagate(self, args))
         given = [arg.as_python_constant() for arg in args]
         named = {key: value.as_python_constant() for key, value in kwargs.items()}
         try:
@@ -331,19 +355,24 @@ class ModeClassVariable(VariableTracker):
 class ModeVariable(ContextManagerVariable):
     """A context of torch that sets a mode."""
 
-    kind: type
-    """The class of the context."""
+    kind: Any
+    """The class of the context, or the function that made it."""
     given: tuple[Argument, ...]
     """What the context is made with."""
 
     def python_type(self) -> type:
-        return self.kind
+        return self.kind if isinstance(self.kind, type) else _MADE_BY_FUNCTIONS
+
+    def _add(self, output: Output, function: Callable[..., object], *given: Argument) -> Node:
+        """A node that enters or leaves it."""
+        node = output.graph.create_node("call_function", function, given)
+        output.note_node(node, None, self.guards)
+        return node
 
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         output = tx.output
         function, _, of_operators = MODES[self.kind]
-        entered = output.graph.create_node("call_function", function, self.given)
-        output.note_node(entered, None, self.guards)
+        entered = self._add(output, function, *self.given)
         before, given = output.modes, self.given
         if of_operators:
             output.modes = (*before, lambda: self.kind(*given))
@@ -354,14 +383,29 @@ class ModeVariable(ContextManagerVariable):
             note_grad_mode(tx, not given[0])
 
         def leave(tx: Translator) -> None:
-            node = output.graph.create_node("call_function", leave_mode, (entered,))
-            output.note_node(node, None, self.guards)
+            self._add(output, leave_mode, entered)
             inside, output.modes = output.modes, before
             output.side_effects.changes += 1
             output.trail.append(lambda: setattr(output, "modes", inside))
             note_grad_mode(tx, grad_enabled)
 
-        return ExitVariable(leave, self, guards=self.guards), InsideVariable(self.kind)
+        return ExitVariable(leave, self, guards=self.guards), InsideVariable(self.python_type())
+
+
+class TransformVariable(ModeVariable):
+    """A context in which a transform of `torch.func` is active."""
+
+    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
+        begin, end, function = TRANSFORMS[self.kind]
+        entered = self._add(tx.output, function, *self.given)
+        level = tx.output.begin_transform(begin, self.given)
+
+        def leave(tx: Translator) -> None:
+            self._add(tx.output, leave_mode, entered)
+            tx.output.end_transform(end)
+
+        exit = ExitVariable(leave, self, guards=self.guards)
+        return exit, ConstantVariable(level, guards=self.guards)
 
 
 class InsideVariable(VariableTracker):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import types
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -78,7 +79,7 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
         Unsupported: it is no constant.
     """
     kind = type(value)
-    if kind in CONSTANT_TYPES:
+    if kind in CONSTANT_TYPES or kind is types.UnionType:
         return ConstantVariable(value, guards=guards)
     if kind is tuple or kind is torch.Size:
         items = [wrap_constant(item, guards) for item in value]

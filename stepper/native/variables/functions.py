@@ -14,7 +14,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, STEPPER, TORCH
-from stepper.native.source import AttrSource, ClosureSource, DefaultsSource, GlobalSource
+from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -28,7 +28,8 @@ from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
-from stepper.native.variables.namespace import stored_in
+from stepper.native.variables.namespace import global_source, stored_in
+from stepper.native.versions import OF_DYNAMO, TAKING_OUT
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -316,13 +317,17 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             made = ConstDictVariable.new(dict(zip(names, pairs[1::2], strict=True)), self.guards)
             self.var_setattr(tx, name, made)
             return made
-        if name == "__dict__" and polyfills.is_polyfill(tx.f_code):  # it only reads it
+        if name == "__dict__" and (
+            polyfills.is_polyfill(tx.f_code)  # it only reads it
+            or (tx.f_code in TAKING_OUT and OF_DYNAMO.isdisjoint(stored))
+        ):
             own = {k: v for k, v in stored.items() if not has(types.FunctionType, k)}
             return ConstDictVariable.new(dict(own), self.guards)
-        names_of = tx.root.f_globals
-        known = name == "__module__" and self.f_globals is names_of and "__name__" in names_of
-        if known and stored_in(tx, names_of, "__name__") is None:
-            return tx.build(GlobalSource("__name__"), names_of["__name__"])
+        names_of = self.f_globals
+        known = "__name__" in names_of and not polyfills.is_polyfill(self.code)
+        if name == "__module__" and known and stored_in(tx, names_of, "__name__") is None:
+            source = global_source(tx, names_of, self.code, "__name__")
+            return tx.build(source, names_of["__name__"])
         found = getattr(self.get_function(), name) if name in _KNOWN_OF_ALL else self
         if found is self:
             raise self.refuse(f"attribute {name}")

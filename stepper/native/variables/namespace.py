@@ -1,9 +1,13 @@
-"""Global variables that the frame sets."""
+"""Global variables: where they are, and those that the frame sets."""
 
 from __future__ import annotations
 
+import sys
+import types
 from typing import TYPE_CHECKING
 
+from stepper.native.exc import unimplemented
+from stepper.native.source import GlobalSource
 from stepper.native.variables.base import VariableTracker, tracker_class
 
 if TYPE_CHECKING:
@@ -25,3 +29,40 @@ def stored_in(tx: Translator, namespace: dict[str, object], name: str) -> Variab
         return None
     stored = tx.output.side_effects.load_attr(known[1], name)
     return stored and tx.realize(stored)
+
+
+_OF_GRAPHS = "<eval_with_key>"
+"""How FX names the files of what it writes for graph modules, each with globals of its own."""
+
+
+def global_source(
+    tx: Translator, namespace: dict[str, object], code: types.CodeType, name: str
+) -> GlobalSource:
+    """Where a variable of a function's module is.
+
+    Raises:
+        Unsupported: its globals are no module's.
+    """
+    if namespace is tx.root.f_globals:
+        return GlobalSource(name)
+    module = namespace.get("__name__")
+    known = sys.modules.get(module) if type(module) is str else None
+    if known is None or getattr(known, "__dict__", None) is not namespace:
+        module = _module_of(namespace)
+    if module is None and code.co_filename.startswith(_OF_GRAPHS):
+        module = code.co_filename.split()[0].strip("<").replace(">", "")
+    if module is None:
+        raise unimplemented("global variables of what is no module")
+    return GlobalSource(name, str(module), namespace)
+
+
+def _module_of(namespace: dict[str, object]) -> str | None:
+    """The name by which the module with these variables was imported, where it calls itself
+    otherwise, as `_collections_abc` does."""
+    modules = dict(sys.modules).items()
+    return next((name for name, each in modules if vars_of(each) is namespace), None)
+
+
+def vars_of(module: object) -> dict[str, object]:
+    """A module's variables; none, if it is something else in a module's place."""
+    return module.__dict__ if type(module) is types.ModuleType else {}

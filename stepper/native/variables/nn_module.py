@@ -21,6 +21,7 @@ from stepper.native.guards.scope import HOOKS_OF_CALLS, has_hooks
 from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.lazy_module import is_to_be_prepared, prepare
 from stepper.native.variables.lists import SliceVariable, TupleVariable
@@ -100,11 +101,6 @@ class NNModuleVariable(UserDefinedObjectVariable):
 
     generic_setattr_method = staticmethod(torch.nn.Module.__setattr__)
 
-    def _refuse_if_changed(self, tx: Translator, registry: dict[str, object], name: str) -> None:
-        known = tx.output.variables.get(id(registry))
-        if known is not None and tx.output.side_effects.latest(known[1]) is not known[1]:
-            raise self.refuse(f"attribute {name}, which is going to be changed,")
-
     def missing(self, tx: Translator, name: str) -> VariableTracker:
         if not _is_of_torch(tx, type(self.value), "__getattr__"):
             if find(type(self.value), "__getattr__")[0] is torch.nn.Module:
@@ -124,8 +120,13 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse(f"attribute {name}")
         fields = self.instance_dict()
         for where in _REGISTRIES:
-            if name in fields[where]:
-                self._refuse_if_changed(tx, fields[where], where)
+            known = tx.output.variables.get(id(fields[where]))
+            begun = None if known is None else known[1]
+            now = None if begun is None else tx.output.side_effects.latest(begun)
+            if isinstance(now, ConstDictVariable) and now is not begun:
+                if name in now.items:
+                    return tx.realize(now.items[name])
+            elif name in fields[where]:
                 source = GetItemSource(AttrSource(self._source(), where), name)
                 return tx.build(source, fields[where][name])
         if self.source is not None:

@@ -1,11 +1,11 @@
 """Whether a class counts as a subclass of another, without running anybody's code.
 
-Of a class whose metaclass is `type` the order of classes says it. An abstract class is asked by
-`ABCMeta`: it calls the hooks of the class and of all its subclasses, and looks at what has been
-registered with any of them. So first it is made sure that there are no hooks but those of Python's
-own abstract classes; then it may be asked. That something counts as a subclass is for good; that it
-does not, a later `register` can change: Python counts these, and so the question is asked again
-only when there has been one.
+Of a class whose metaclass asks as `type` does the order of classes says it. An abstract class is
+asked by `ABCMeta`: it calls the hooks of the class and of all its subclasses, and looks at what has
+been registered with any of them. So first it is made sure that there are no hooks but those of
+Python's own abstract classes; then it may be asked. That something counts as a subclass is for
+good; that it does not, a later `register` can change: Python counts these, and so the question is
+asked again only when there has been one.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from stepper.native.guards.class_dicts import lookup, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
 
 _NO_HOOK: object = object.__dict__["__subclasshook__"]
+_CHECKS = ("__instancecheck__", "__subclasscheck__")
 _STANDARD = ("collections.abc", "numbers", "typing")
 
 
@@ -36,9 +37,13 @@ def is_subclass(kind: type, of: type) -> bool:
             return True
         if of.__module__ in _STANDARD or _runs_nothing(of):
             return issubclass(kind, of)
-    elif of is torch.nn.Parameter or type(of) is type or isinstance(of, type(torch.Tensor)):
+    elif isinstance(of, type(torch.Tensor)) or _is_asked_plainly(type(of)):
         return of in order_of(kind)
     raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
+
+
+def _is_asked_plainly(meta: type) -> bool:
+    return all(lookup(meta, name) is type.__dict__[name] for name in _CHECKS)
 
 
 def counts_as(tx: Any, kind: type, of: type) -> bool:

@@ -29,7 +29,7 @@ from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, has_value
-from stepper.native.versions import TensorBase, storage_address
+from stepper.native.versions import TensorBase, innermost, storage_address
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -327,7 +327,7 @@ def may_overlap(written: Iterable[torch.Tensor], given: Iterable[torch.Tensor]) 
 def storage_of(value: torch.Tensor) -> int:
     """What tells whether two fake tensors share memory; 0 for those that have none."""
     try:
-        return storage_address(value)
+        return storage_address(innermost(value))
     except (NotImplementedError, RuntimeError):
         return 0
 

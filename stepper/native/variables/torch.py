@@ -67,6 +67,7 @@ _STATE: dict[object, object] = {
     versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),
     versions.own_backend_name: lambda tx: versions.own_backend_name(),
     versions.log_usage: lambda tx: None,
+    versions.load_decompositions: lambda tx: versions.load_decompositions(),
 }
 """What these give is part of the guarded state, or a matter of being captured.
 
@@ -76,8 +77,11 @@ needs the data then: with eager's answer, no model of `transformers` with a mask
 
 def _computes_otherwise(tx: Translator) -> bool:
     """Whether it is code of torch's that would compute with tensors where it computes with numbers
-    in eager: optimizers would give other parameters."""
+    in eager, and optimizers would give other parameters; or would leave out what makes a function
+    look like the one that it wraps."""
     code = tx.f_code
+    if code is versions.WRAPS_FUNCTION:
+        return True
     return code.co_filename == _OPTIMIZER and code.co_name in ("_get_value", "_stack_if_compiling")
 
 
@@ -96,7 +100,7 @@ _QUESTIONS = frozenset(
         torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary,
         torch.overrides.has_torch_function_variadic, torch.result_type, torch.promote_types,
         torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes, torch.device, torch.Size,
-        torch.overrides.is_tensor_like,
+        torch.overrides.is_tensor_like, versions.is_batched,
     }
 )  # fmt: skip
 
@@ -130,6 +134,8 @@ def is_graph_function(value: object) -> bool:
         return True
     if _disallowed and value in _disallowed:
         return False
+    if value in versions.OF_TRANSFORMS:
+        return True
     if type(value) is types.FunctionType:
         if value in _PYTHON_FUNCTIONS:
             return True
@@ -219,6 +225,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
         called = self.value
+        if called is versions.require_grad:
+            called = versions.differentiable
         if copies and any(map(_has_unknown, args)):
             called = versions.tensor_of_symbols
         result = tx.call_in_graph("call_function", called, args, kwargs)

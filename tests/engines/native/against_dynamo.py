@@ -114,6 +114,10 @@ FURNITURE = frozenset(
     {
         "set_grad_enabled", "enter_autocast", "exit_autocast", "enter_inference_mode",
         "exit_inference_mode", "enter_record_function", "leave_mode", "log_api_usage_once",
+        "enter_vmap", "enter_grad", "enter_without_hooks", "lazy_load_decompositions",
+        "vmap_increment_nesting", "vmap_decrement_nesting", "grad_increment_nesting",
+        "grad_decrement_nesting", "saved_tensors_hooks_disable", "saved_tensors_hooks_enable",
+        "set_inplace_requires_grad_allowed",
     }
 )  # fmt: skip
 """What nodes call that compute nothing, in the graphs of both."""

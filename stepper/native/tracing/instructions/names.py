@@ -25,7 +25,7 @@ from stepper.native.variables.exceptions import ExceptionClassVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.lists import TupleVariable
-from stepper.native.variables.namespace import NamespaceVariable
+from stepper.native.variables.namespace import NamespaceVariable, global_source, vars_of
 
 _IMPORT = builtins.__import__
 
@@ -196,17 +196,7 @@ class NameInstructions(Translator):
         return builtin.with_guards(guards)
 
     def _global_source(self, name: str) -> GlobalSource:
-        if self.f_globals is self.root.f_globals:
-            return GlobalSource(name)
-        module = self.f_globals.get("__name__")
-        known = sys.modules.get(module) if type(module) is str else None
-        if known is None or getattr(known, "__dict__", None) is not self.f_globals:
-            module = _module_of(self.f_globals)
-        if module is None and self.f_code.co_filename.startswith(_OF_GRAPHS):
-            module = self.f_code.co_filename.split()[0].strip("<").replace(">", "")
-        if module is None:
-            raise unimplemented("global variables of what is no module")
-        return GlobalSource(name, str(module), self.f_globals)
+        return global_source(self, self.f_globals, self.f_code, name)
 
     def STORE_GLOBAL(self, inst: Instruction) -> None:
         self._global_source(inst.argval)
@@ -239,19 +229,3 @@ def _in_polyfill(value: object) -> VariableTracker:
     if isinstance(value, type) and issubclass(value, BaseException):
         return ExceptionClassVariable(value)
     return BuiltinVariable(value)
-
-
-_OF_GRAPHS = "<eval_with_key>"
-"""How FX names the files of what it writes for graph modules, each with globals of its own."""
-
-
-def _module_of(namespace: dict[str, object]) -> str | None:
-    """The name by which the module with these variables was imported, where it calls itself
-    otherwise, as `_collections_abc` does."""
-    modules = dict(sys.modules).items()
-    return next((name for name, each in modules if vars_of(each) is namespace), None)
-
-
-def vars_of(module: object) -> dict[str, object]:
-    """A module's variables; none, if it is something else in a module's place."""
-    return module.__dict__ if type(module) is types.ModuleType else {}

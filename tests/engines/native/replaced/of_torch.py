@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from torch._functorch import eager_transforms
+from torch._functorch import vmap as vmap_module
 
 from tests.engines.native.replaced.running import (
     CASES,
@@ -51,6 +53,14 @@ swaps(
     lambda x: ((2 - x).dim(), 2 - x),
 )
 swaps("F.linear in a module", F, "linear", [lambda x, w, b: x * 7], lambda x: _LINEAR(x).detach())
+for _owner, _name, _values in (
+    (vmap_module, "_add_batch_dim", [lambda x, dim, level: x]),
+    (vmap_module, "vmap_increment_nesting", [lambda *given: contextlib.nullcontext(1)]),
+    (eager_transforms, "_wrap_for_grad", [lambda x, level: x.detach()]),
+    (eager_transforms, "enable_inplace_requires_grad", [lambda allowed: contextlib.nullcontext()]),
+):
+    swaps(f"{_name} under a transform", _owner, _name, _values,
+          lambda x: torch.vmap(torch.func.grad(lambda a: a * a))(x.detach().flatten()))  # fmt: skip
 _SINE, _RECTIFIED, _GELU, _FULL, _ENTROPY, _NORM = (
     torch.sin, F.relu, F.gelu, torch.full, torch.special.entr, torch.linalg.vector_norm,
 )  # fmt: skip
