@@ -59,7 +59,8 @@ def auxiliary(x: torch.Tensor) -> Any:
 
 
 def of_a_tuple(x: torch.Tensor) -> Any:
-    results, pulled = vjp(lambda a: (a.sin(), a * 2), x)
+    made: tuple[Any, ...] = vjp(lambda a: (a.sin(), a * 2), x)
+    results, pulled = made
     return results, pulled(results), jacrev(lambda a: a * a.sum())(x[0])
 
 
