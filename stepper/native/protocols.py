@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stepper.native.source import SourceCodegen
 from stepper.native.variables.base import Arguments, Keywords
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     import torch
     import torch.fx
+    from torch.fx.node import Argument
 
     from stepper.native.bytecode.opcodes import Instruction
     from stepper.native.guards.guard import Guard
@@ -94,7 +95,7 @@ class Output(Protocol):
         """Have something checked. Returns the guard as a set."""
         ...
 
-    def begin_transform(self, begin: Callable[..., int], given: tuple[Any, ...]) -> int:
+    def begin_transform(self, begin: Callable[..., int], given: tuple[Argument, ...]) -> int:
         """See `tracing.output_graph.OutputGraph`."""
         ...
 

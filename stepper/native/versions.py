@@ -246,10 +246,17 @@ def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype |
 
 # -- transforms of torch.func ----------------------------------------------------------------------
 
-_functorch: Any = _C._functorch
 TRANSFORMS: dict[object, tuple[Callable[..., int], Callable[[], object], Callable[..., object]]] = {
-    _vmap: (_functorch._vmap_increment_nesting, _functorch._vmap_decrement_nesting, enter_vmap),
-    _grad: (_functorch._grad_increment_nesting, _functorch._grad_decrement_nesting, enter_grad),
+    _vmap: (
+        _C._functorch._vmap_increment_nesting,
+        _C._functorch._vmap_decrement_nesting,
+        enter_vmap,
+    ),
+    _grad: (
+        _C._functorch._grad_increment_nesting,
+        _C._functorch._grad_decrement_nesting,
+        enter_grad,
+    ),
 }
 """What makes the contexts in which transforms are active: what begins and ends one, and what enters
 one in a graph."""
@@ -264,7 +271,7 @@ def differentiable(x: torch.Tensor) -> torch.Tensor:
 OF_TRANSFORMS: frozenset[object] = frozenset(
     {
         predispatch._add_batch_dim, predispatch._remove_batch_dim, predispatch._unwrap_for_grad,
-        _functorch._wrap_for_grad, eager_transforms._autograd_grad,
+        _C._functorch._wrap_for_grad, eager_transforms._autograd_grad,
         eager_transforms._set_tensor_requires_grad,
     }
 )  # fmt: skip
@@ -273,8 +280,8 @@ require_grad: object = eager_transforms._set_tensor_requires_grad
 """One of them, which only does that where it is allowed: the node is `differentiable`."""
 allows_requiring_grad: object = eager_transforms.enable_inplace_requires_grad
 load_decompositions: Callable[[], None] = predispatch.lazy_load_decompositions
-is_batched: Callable[[torch.Tensor], bool] = _functorch.is_batchedtensor
-is_wrapped: Callable[[torch.Tensor], bool] = _functorch.is_functorch_wrapped_tensor
+is_batched: Callable[[torch.Tensor], bool] = _C._functorch.is_batchedtensor
+is_wrapped: Callable[[torch.Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor
 
 
 WRAPS_FUNCTION: types.CodeType = apis.vmap.__code__
@@ -292,26 +299,26 @@ TAKING_OUT: frozenset[object] = frozenset(
 def innermost(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor that transforms have wrapped."""
     while is_wrapped(tensor):
-        tensor = _functorch.get_unwrapped(tensor)
+        tensor = _C._functorch.get_unwrapped(tensor)
     return tensor
 
 
 def begin_transform(begin: Callable[..., int], *given: object) -> tuple[int, object]:
     """Begin one that is not active yet: its level, and what makes it active."""
     level = begin(*given)
-    return level, _functorch.pop_dynamic_layer_stack()
+    return level, _C._functorch.pop_dynamic_layer_stack()
 
 
 @contextlib.contextmanager
 def transforms_active(layers: tuple[object, ...]) -> Iterator[None]:
     """While it lasts, these are active."""
     for layer in layers:
-        _functorch.push_dynamic_layer_stack(layer)
+        _C._functorch.push_dynamic_layer_stack(layer)
     try:
         yield
     finally:
         while transforms_depth():
-            _functorch.pop_dynamic_layer_stack()
+            _C._functorch.pop_dynamic_layer_stack()
 
 
 # -- tensors and graphs ----------------------------------------------------------------------------

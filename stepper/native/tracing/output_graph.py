@@ -16,7 +16,7 @@ import itertools
 import operator
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
 import torch.fx
@@ -64,6 +64,8 @@ from stepper.support.outside import comes_from_outside
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from types import CodeType
+
+    from torch.fx.node import Argument
 
     from stepper.native.bytecode.opcodes import Instruction
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
@@ -405,13 +407,13 @@ class OutputGraph:
             set_grad_enabled(grad)
             FAKE_TENSOR_LOG.disabled = False
 
-    def begin_transform(self, begin: Callable[..., int], given: tuple[Any, ...]) -> int:
+    def begin_transform(self, begin: Callable[..., int], given: tuple[Argument, ...]) -> int:
         """Have a transform of `torch.func` be active from here on; its level."""
         fakes = torch.fx.node.map_arg(given, lambda node: node.meta["example_value"])
-        result: Any = self._run_fake("call_function", begin_transform, (begin, *fakes), {})
-        level, layer = result
+        result = self._run_fake("call_function", begin_transform, (begin, *fakes), {})
+        level, layer = cast("tuple[int, object]", result)
         self._set_transforms((*self.transforms, layer))
-        return int(level)
+        return level
 
     def end_transform(self, end: Callable[[], object]) -> None:
         """The transform that was begun last is over: its tensors know that, and for good."""

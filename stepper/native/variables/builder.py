@@ -91,6 +91,8 @@ from stepper.native.variables.user_defined import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from stepper.native.protocols import Translator
 
 _BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
@@ -219,7 +221,7 @@ class VariableBuilder:
             value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
         )
 
-    def _wrap_registry(self, value: Any) -> VariableTracker:
+    def _wrap_registry(self, value: Collection[object]) -> VariableTracker:
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         return RegistryVariable(value, source=self.source, guards=guards)
 

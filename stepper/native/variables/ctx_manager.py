@@ -323,7 +323,7 @@ class ModeClassVariable(VariableTracker):
     """A class of contexts that the graph enters and leaves by itself, or a function that makes
     them."""
 
-    value: Any
+    value: Callable[..., contextlib.AbstractContextManager[object]]
     """The class, or the function."""
 
     def describe(self) -> str:
@@ -355,7 +355,7 @@ class ModeClassVariable(VariableTracker):
 class ModeVariable(ContextManagerVariable):
     """A context of torch that sets a mode."""
 
-    kind: Any
+    kind: Callable[..., contextlib.AbstractContextManager[object]]
     """The class of the context, or the function that made it."""
     given: tuple[Argument, ...]
     """What the context is made with."""
