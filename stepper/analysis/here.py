@@ -68,6 +68,7 @@ from stepper.client.text import (
     translation_summary,
     walk_name,
 )
+from stepper.model.place_words import place_told
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.trace import Event, EventKind, MomentId, Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
@@ -97,6 +98,7 @@ the newest then."""
 _RAISED_BY_OPERATOR = re.compile(r""": got (\w+)\((['"])(.*?)\2,?\)$""")
 """How Dynamo ends what it says of an operator that fails on fake tensors."""
 _TEXT = 300
+_ENDS = (EventKind.INVALIDATE, EventKind.EVICT)
 _CALLERS = 4
 _CONDITIONS = 3
 _FAILURES = 4
@@ -171,6 +173,13 @@ def event_at(recording: Recording, moment: MomentId) -> Event | None:
     """What a moment is about; None: nothing that is worth more than its instruction."""
     found = recording.events(kinds=_RANKED, after=moment - 1, before=moment + 1)
     return min(found, key=lambda event: _RANKS[event.kind], default=None)
+
+
+def ending_at(recording: Recording, moment: MomentId) -> Event | None:
+    """The end of a cache entry that has a moment's number; the moment's frames are not those in
+    which it happened."""
+    found = recording.events(kinds=_ENDS, after=moment - 1, before=moment + 1)
+    return next(iter(found), None)
 
 
 # Where that is
@@ -311,7 +320,9 @@ def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
     tried = found.nearest or next((each for each in found.tried if each.failures), None)
     if tried is None:
         words = one_line(item.recompile_reason) or "not recorded why"
-        return Here(clip(f"{name} {what}{result}: {words}", _TEXT), event.kind)
+        said = clip(f"{name} {what}{result}: {words}", _TEXT)
+        died = ending_at(recording, event.moment)
+        return Here(said, event.kind) if died is None else _with_death(recording, said, event, died)
     why, culprit, leads = _entry(recording, tried)
     others = len(found.tried) - 1
     more = f"  ({plural(others, 'other entry')} tried)" if others else ""
@@ -426,6 +437,13 @@ def _begun_at(recording: Recording, moment: MomentId) -> Iterator[int]:
         yield recording.place(moment + 1).attempt
 
 
+def _with_death(recording: Recording, said: str, event: Event, died: Event) -> Here:
+    """A recompilation for which the death of an entry is to blame."""
+    death = _died(recording, died)
+    leads = (Line(death.headline), *death.leads)
+    return Here(said, event.kind, death.culprit, leads=leads)
+
+
 def _died(recording: Recording, event: Event) -> Here:
     there = recording.events(kinds=(event.kind,), after=event.moment - 1, before=event.moment + 1)
     leads = [Line(_said(recording, each)) for each in there[1:]]
@@ -434,7 +452,20 @@ def _died(recording: Recording, event: Event) -> Here:
             leads.insert(
                 0, Line(f"made: {with_shown_names(recording, one_line(made.text))}", made.moment)
             )
-    return Here(_said(recording, there[0]), event.kind, leads=(*leads,))
+    place = place_told(there[0].text)
+    if place is None:
+        leads.insert(0, Line("the line of the program that did it is not recorded"))
+    culprit = None if place is None else Culprit(place, _text_at(recording, place))
+    return Here(_said(recording, there[0]), event.kind, culprit, leads=(*leads,))
+
+
+def _text_at(recording: Recording, place: PythonFrame) -> str:
+    """What stands on a line, where it is one of a function that was compiled; else empty."""
+    for code in recording.codes():
+        index = place.line - code.source_first_line
+        if code.filename == place.filename and 0 <= index < len(code.source):
+            return code.source[index].strip()
+    return ""
 
 
 def _ended(recording: Recording, event: Event) -> Here:
@@ -465,7 +496,7 @@ _ANSWERS: dict[EventKind, Callable[[Recording, Event], Here]] = {
 def _doing(recording: Recording, site: Site | None) -> str:
     """An instruction, and whose it is."""
     if site is None:
-        return "nothing has been recorded yet"
+        return "nothing is recorded here"
     place = site.line.place
     where = f"{short_path(place.filename, recording.facts.cwd)}:{place.line}"
     what = instruction_text(site.instruction)

@@ -98,6 +98,11 @@ def time_text(seconds: float, *, utc: bool = False) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ" if utc else "%Y-%m-%d %H:%M:%S", at)
 
 
+def so_far(text: str, *, final: bool) -> str:
+    """A sentence that ends in `yet`; without that where nothing more comes."""
+    return text.removesuffix(" yet") if final else text
+
+
 def plural(count: int, noun: str) -> str:
     """`1 guard`, `2,345 guards`, `1 entry`, `2 entries`, `2 processes`."""
     if count == 1:

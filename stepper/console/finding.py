@@ -57,7 +57,9 @@ def frames(shell: Shell, argument: str) -> None:
             )
         )
     if not rows:
-        raise CommandError("no frames" + (f" match {argument}" if argument else " yet"))
+        raise CommandError(
+            f"no frames match {argument}" if argument else shell.so_far("no frames yet")
+        )
     header = (
         "", "id", "function", "outcome", "moment", "att", "instr", "nodes", "guards", "breaks",
         "s", "why",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 from typing import TYPE_CHECKING
 
+from stepper.analysis.here import ending_at
 from stepper.client.folding import LONG_STACK, Fold, folded
 from stepper.client.frame_names import frame_name
 from stepper.client.text import (
@@ -34,6 +35,7 @@ from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
 from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
 from stepper.model.module_path import layer_of
+from stepper.model.place_words import place_told
 from stepper.model.ranges import Ranges
 from stepper.model.trace import FrameState, Phase, State
 from stepper.model.value import ValueId
@@ -68,6 +70,10 @@ def where(shell: Shell, argument: str) -> None:
         # What was recorded last is over: the program is elsewhere.
         shell.screen.lines(f"   {python_frame_line(frame, cwd)}" for frame in stopped.stack)
         return
+    if (ending := ending_at(recording, state.moment.id)) is not None:
+        place = place_told(ending.text)
+        told = "not recorded where" if place is None else f"at {python_frame_line(place, cwd)}"
+        shell.screen.say(f"{ending.kind}: {told}; the calls of the moment before it:")
     for frame in translation.python_stack:
         shell.screen.say(f"   {python_frame_line(frame, cwd)}", "dim")
     selected = shell.selected % len(state.frames)
@@ -330,7 +336,8 @@ def guards(shell: Shell, argument: str) -> None:
         for code in guard.code:
             shell.screen.say(f"            {clip(one_line(short_name(code)), WIDTH)}", "dim")
     if not found:
-        shell.screen.say("no guards" + (f" match {argument}" if argument else " yet"))
+        nothing = f"no guards match {argument}" if argument else shell.so_far("no guards yet")
+        shell.screen.say(nothing)
 
 
 @command("graph", usage="[code | table] [MODULE | all]", group="Look")
@@ -399,7 +406,7 @@ def effects(shell: Shell, argument: str) -> None:
         sign = "+" if effect.moment == shell.cursor.position - 1 else " "
         shell.screen.lines([f"{sign} {side_effect_line(effect)}  @{effect.moment}"])
     if not found:
-        shell.screen.say("no side effects yet")
+        shell.screen.say(shell.so_far("no side effects yet"))
 
 
 @command("blocks", group="Look")

@@ -24,7 +24,7 @@ from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.hang_up import HangUp
 from stepper.client.processes import pause
 from stepper.client.session import Session
-from stepper.client.text import plural
+from stepper.client.text import plural, so_far
 from stepper.console import (
     asking,
     caching,
@@ -299,8 +299,12 @@ class Shell:
         """
         recording = self.session.recording
         if recording is None:
-            raise CommandError("there is no recording yet")
+            raise CommandError(self.so_far("there is no recording yet"))
         return recording
+
+    def so_far(self, text: str) -> str:
+        """A sentence that ends in `yet`, without that where nothing more comes."""
+        return so_far(text, final=not self.session.growing)
 
     @property
     def state(self) -> State:
@@ -311,7 +315,9 @@ class Shell:
         """
         state = self.cursor.state
         if state is None:
-            raise CommandError(self.cursor.to_newest().text or "there is no moment yet")
+            raise CommandError(
+                self.cursor.to_newest().text or self.so_far("there is no moment yet")
+            )
         return state
 
     @property

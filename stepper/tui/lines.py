@@ -24,6 +24,7 @@ from textual.geometry import Region
 from textual.message import Message
 from textual.strip import Strip
 
+from stepper.client.text import so_far
 from stepper.model.printing import printable
 from stepper.tui.palette import Palette, Row
 from stepper.tui.prompt import Prompt
@@ -130,6 +131,7 @@ class Lines(Scrolled, can_focus=True):
         """Whether Enter means something on rows; otherwise it is left to the application."""
         self._draw: Callable[[int], Row] = _no_rows
         self._empty = empty
+        self._final = False
         self._anchor: int | None = None
         self._left = 0
         self.frozen = 0
@@ -174,6 +176,13 @@ class Lines(Scrolled, can_focus=True):
             self.reveal(self.cursor)
         else:
             self.cursor = max(0, min(self.cursor, count - 1))
+
+    def tell_final(self, final: bool) -> None:
+        """Say whether nothing more comes, so that what is not there is not missing only yet."""
+        if final != self._final:
+            self._final = final
+            if not self.count:
+                self.redraw()
 
     def redraw(self) -> None:
         """Draw anew: the same rows look different now."""
@@ -300,7 +309,8 @@ class Lines(Scrolled, can_focus=True):
 
     def _said(self, width: int) -> list[str]:
         """What is said where there are no rows."""
-        return textwrap.wrap(printable(self._empty), max(8, width)) or [""]
+        said = so_far(self._empty, final=self._final)
+        return textwrap.wrap(printable(said), max(8, width)) or [""]
 
     def make(self, index: int, palette: Palette) -> Made:
         """Draw a row."""

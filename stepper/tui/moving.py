@@ -6,7 +6,7 @@ import time
 
 from stepper.client.cursor import Move
 from stepper.client.names import program_name
-from stepper.client.text import plural
+from stepper.client.text import plural, so_far
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind, MomentId
 from stepper.tui.dialogs import EventScreen
@@ -113,7 +113,8 @@ class Moving(Stage):
         """Let the user choose a kind of event, and go to the next one (0: only choose)."""
         counts = self.cursor.event_counts()
         if not counts:
-            self.say("nothing has happened yet", "warning")
+            nothing = so_far("nothing has happened yet", final=not self.session.growing)
+            self.say(nothing, "warning")
             return
 
         def chosen(kind: EventKind | None) -> None:

@@ -81,6 +81,8 @@ class Pane(QuietWidget, Vertical):
         self.snapshot = snapshot
         if not self.visible_on_desk or not self.is_mounted:
             return
+        for lines in self.query(Lines):
+            lines.tell_final(snapshot.final)
         depends = self.depends(snapshot)
         if depends != self._drawn:
             self._drawn = depends

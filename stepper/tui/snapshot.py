@@ -127,6 +127,11 @@ class Snapshot:
         self._frame = frame
 
     @property
+    def final(self) -> bool:
+        """Whether nothing more is recorded."""
+        return self.status is Status.ENDED
+
+    @property
     def at_stop(self) -> bool:
         """Whether the program stands still at exactly this moment, so that expressions can be
         evaluated in it.

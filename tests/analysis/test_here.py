@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepper.analysis.here import why_here
+from stepper.analysis.here import ending_at, why_here
 from stepper.model.failure import FailedStage
+from stepper.model.place_words import place_told
 from stepper.model.trace import EventKind
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
@@ -66,3 +67,32 @@ def test_an_exception_is_blamed_on_its_line_before_it_is_known_what_comes_of_it(
     assert here.culprit is not None
     assert here.culprit.moment == event.moment
     tape.close()
+
+
+def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compilation(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "died.stepper"
+    tape = Tape(str(path))
+    tape.begin(why_here, "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    tape.step(1)
+    text = "entry 1 of f (0/0): class Scaler died, which its guards know as L['scaler']; at "
+    tape.event(EventKind.INVALIDATE, f"{text}{__file__}:7 in drop", 1)
+    tape.step(2)
+    tape.event(EventKind.INVALIDATE, f"{text.removesuffix('at ')}in thread 4711", 1)
+    tape.end_attempt()
+    tape.end()
+    tape.close()
+    recording = Recording.open(str(path))
+    moments = [each.moment for each in recording.events(kinds=(EventKind.INVALIDATE,))]
+    told, silent = (why_here(recording, moment) for moment in moments)
+    ending = ending_at(recording, moments[0])
+    recording.close()
+    assert told.culprit is not None
+    assert (told.culprit.place.line, told.culprit.place.function) == (7, "drop")
+    assert silent.culprit is None
+    assert "not recorded" in silent.leads[0].text
+    assert ending is not None
+    assert place_told(ending.text) == told.culprit.place

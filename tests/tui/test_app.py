@@ -385,3 +385,15 @@ async def test_the_reason_for_looking_is_said_first(sample_path: Path) -> None:
         assert "test_it failed: assert 1 == 2" in status(app)
         await pilot.press("n")
         assert "test_it" not in status(app)
+
+
+async def test_nothing_is_missing_only_yet_where_the_recording_has_ended(tmp_path: Path) -> None:
+    path = tmp_path / "empty.stepper"
+    Tape(str(path)).close()
+    async with opened(path, WIDE) as (app, pilot):
+        for key in PANE_KEYS.values():
+            await pilot.press(key)
+            await pilot.pause()
+            screen = "\n".join(plain(app))
+            assert not re.search(r"\b(yet|still|waits)\b", screen), key
+        assert "nothing has been translated" in screen

@@ -24,6 +24,8 @@ from stepper._C import call_and_undo
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.program_names import program_frame
 from stepper.debuggee.threads import interrupt_program
+from stepper.model.place_words import place_words
+from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, MomentId
 
 _OURS = "stepper."
@@ -145,4 +147,4 @@ def place(is_program: Callable[[str], bool]) -> str:
     code = frame.f_code
     if code.co_filename == "<evaluate>":
         return "in the console"
-    return f"at {code.co_filename}:{frame.f_lineno} in {code.co_qualname}"
+    return place_words(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))

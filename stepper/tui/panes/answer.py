@@ -10,7 +10,7 @@ from textual.cache import LRUCache
 from textual.timer import Timer
 
 from stepper.analysis.here import Culprit, Here, glimpse, why_here
-from stepper.client.names import clip_middle
+from stepper.client.names import brief_function, clip_middle
 from stepper.client.text import short_path
 from stepper.model.trace import EventKind, MomentId
 from stepper.recording.reader import Recording
@@ -177,6 +177,8 @@ def _rows(here: Here, columns: int, cwd: str) -> Iterator[_Shown]:
 
 def _culprit(found: Culprit, sign: Span, columns: int, cwd: str) -> Row:
     path = f"{short_path(found.place.filename, cwd)}:{found.place.line}"
+    if not found.text:  # else it is seen
+        path += f" in {brief_function(found.place.function)}"
     # The expression is what is looked for; of the file, its end says enough.
     place = clip_middle(path, max(_LEAST_PATH, columns - len(found.text) - 2))
     code = mark(python_spans([found.text])[0], found.start, found.end, "column")

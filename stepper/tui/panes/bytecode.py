@@ -42,7 +42,7 @@ class BytecodePane(Pane):
         self._width = 0
 
     def compose(self) -> ComposeResult:
-        yield Lines(empty="no bytecode: the program has not reached its first translation yet")
+        yield Lines(empty="no bytecode: nothing has been translated yet")
 
     @property
     def lines(self) -> Lines:

@@ -274,7 +274,7 @@ class CachePane(AskingPane):
 
         subject = self._subject
         if subject is None:
-            self.say("there is nothing here yet")
+            self.say("there is nothing here")
             return
         code, entry = self._tree.code(subject.code), self._tree.entry(subject.entry)
         name = code.qualname or code.name if code else ""

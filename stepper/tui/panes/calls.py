@@ -8,10 +8,12 @@ from typing import NamedTuple
 
 from textual.app import ComposeResult
 
+from stepper.analysis.here import ending_at
 from stepper.client.folding import LONG_STACK, Fold, FoldKey, folded, innermost_first, row_of
 from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.model.module_path import layer_of
+from stepper.model.place_words import place_told
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
@@ -167,4 +169,9 @@ def _calls(snapshot: Snapshot) -> list[_Call]:
         if line is None and snapshot.phase is Phase.LOOKUP and snapshot.translation is not None:
             line = snapshot.translation.line  # of the function that is called
         calls.append(_Call(index, kind, name, code.filename, line, layer))
+    if (ending := ending_at(recording, snapshot.moment)) is not None:
+        # The program was elsewhere by then, and of its stack the innermost frame is told.
+        calls = [call._replace(kind=f"{call.kind} before") for call in calls]
+        if (place := place_told(ending.text)) is not None:
+            calls.append(_running(place)._replace(kind=str(ending.kind)))
     return calls

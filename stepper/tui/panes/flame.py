@@ -27,7 +27,7 @@ from stepper.analysis.flame import Flame, flames
 from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
 from stepper.analysis.spans import SpanKind
 from stepper.client.names import brief_function
-from stepper.client.text import is_installed, short_path, time_words
+from stepper.client.text import is_installed, short_path, so_far, time_words
 from stepper.model.printing import printable
 from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording
@@ -287,7 +287,7 @@ class FlamePane(Pane):
     def show(self, snapshot: Snapshot) -> None:
         recording = snapshot.recording
         if recording is None:
-            self.view.show((), "nothing has been recorded yet")
+            self.view.show((), so_far("nothing has been recorded yet", final=snapshot.final))
             return
         # What is not over has no time yet, so most steps of a live program change nothing.
         known = (recording.path, recording.event_count(kinds=_OVER), snapshot.status)
@@ -308,7 +308,8 @@ class FlamePane(Pane):
         message.stop()
         first = not self._roots
         self._roots, empty = message.found or ([], f"where the time went is {message.error}")
-        self.view.show(self._roots, empty)
+        final = self.snapshot is not None and self.snapshot.final
+        self.view.show(self._roots, so_far(empty, final=final))
         if self.snapshot is not None:
             here = way_to(self._roots, _calls(self.snapshot))
             self.view.mark(here)
