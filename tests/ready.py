@@ -1,10 +1,11 @@
 """Programs that tests start under the debugger, forked from a Python that has imported torch.
 
 To import torch takes three seconds of processor time, and most tests ask about what comes after.
-So a process beside the tests has done that (`ready_python.py`), and each program begins in a fork
-of it: with the arguments, environment, folder, files and terminal that it would have had. What
-cannot be had that way (options of Python, other variables of torch) is started as ever, and so is
-every program of a test about how programs begin and end: here its parent is not the front end.
+So a process beside the tests has done that (`ready_python.py`), and another has imported an engine
+of ours, too; each program begins in a fork of one: with the arguments, environment, folder, files
+and terminal that it would have had. What cannot be had that way (options of Python, other variables
+of torch) is started as ever, and so is every program of a test about how programs begin and end:
+here its parent is not the front end.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from functools import cache
 from pathlib import Path
 
 from stepper.client.process import Process, Reads
-from tests.ready_python import MOST_BYTES, address
+from tests.ready_python import ENGINES, MOST_BYTES, address
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -105,8 +106,10 @@ class _Forked(Process):
 def _forked(
     owner: int, argv: list[str], env: Mapping[str, str], terminal: str | None, reads: Reads
 ) -> Process | None:
+    if not _can_be_forked(argv, env):
+        return None
     parent = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    if not _can_be_forked(argv, env) or parent.connect_ex(address(owner)):
+    if parent.connect_ex(address(owner, _watched_by(env))):
         parent.close()
         return None
     files = [number for number in map(int, os.listdir("/proc/self/fd")) if _is_inherited(number)]
@@ -124,6 +127,21 @@ def _can_be_forked(argv: list[str], env: Mapping[str, str]) -> bool:
         and env.get("PYTHONHASHSEED", "0") == "0"  # where any will do, so does ours
         and not {name for name in env if _matters(name)} - {"PYTHONHASHSEED", "PYTHONPATH"}
     )
+
+
+def _watched_by(env: Mapping[str, str]) -> str:
+    """The engine that this very stepper is to begin there; empty: none that is ready."""
+    entry, _, _ = env["PYTHONPATH"].partition(os.pathsep)
+    if os.path.basename(entry) != "startup":
+        return ""  # where nothing is watched, nothing is imported for it
+    from stepper.client.launch import startup_directory
+    from stepper.model.launch import SESSION_VARIABLE, decode_config
+    from stepper.support.debug_log import VARIABLE
+
+    if entry != startup_directory() or SESSION_VARIABLE not in env or VARIABLE in env:
+        return ""
+    engine = decode_config(env[SESSION_VARIABLE]).engine
+    return engine if engine in ENGINES else ""
 
 
 def _is_inherited(number: int) -> bool:

@@ -1,6 +1,7 @@
 """The Python that has imported torch, of which programs are forked: see `tests.ready`.
 
-Only the standard library is imported here: a program sees what it would have imported itself.
+Only the standard library is imported here: a program sees what it would have imported itself. So a
+program that is watched is forked of a second one, which has imported its engine, too.
 """
 
 from __future__ import annotations
@@ -8,13 +9,14 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import gc
+import importlib
 import io
 import json
 import os
 import select
 import socket
 import sys
-from types import CodeType
+from types import CodeType, ModuleType
 from typing import Any
 
 MOST_BYTES = 1 << 20
@@ -23,62 +25,89 @@ MOST_BYTES = 1 << 20
 _FREE = 600
 """From here on descriptors are nobody's."""
 
+ENGINES = {
+    "dynamo": "stepper.engines.dynamo.engine",
+    "native": "stepper.engines.native.engine",
+}
+"""What a program that an engine watches has imported when it has imported Dynamo."""
+
 Request = tuple[list[str], dict[str, str], str, str | None, str, list[int]]
 """The command, its environment and folder, its terminal and what it reads there (as
 `stepper.client.process` has them), and the numbers of the open files that come with it."""
 
 
-def address(owner: int) -> str:
-    """Where the Python that `owner` has started can be reached."""
-    return f"\0stepper-tests-{owner}"
+def address(owner: int, engine: str = "") -> str:
+    """Where the Python that `owner` has started can be reached, or the one that has an engine."""
+    return f"\0stepper-tests-{owner}-{engine}"
 
 
 def serve(owner: int) -> Request:
     """Fork for each request, until there are no more; returns in a program's process."""
-    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    listener.bind(address(owner))
-    listener.listen(64)
+    listeners = {engine: _listener(address(owner, engine)) for engine in ("", *ENGINES)}
     if os.fork():  # It can be asked now. The tests have no child that is not their own.
         os._exit(0)
-    while True:
-        if select.select([listener.fileno(), 0], [], [])[0].count(0):
-            os._exit(0)
-        connection, _ = listener.accept()
-        parent = os.fork()
-        if not parent:
+    served = next((engine for engine in ENGINES if not os.fork()), "")
+    if served:
+        importlib.import_module(ENGINES[served])
+    for engine, listener in listeners.items():
+        if engine != served:
             listener.close()
-            return _begin(connection)
-        connection.close()
-        # It has forked once more, and its child is the parent of the program.
-        os.waitpid(parent, 0)
+    return _serve(listeners[served])
 
 
-def _begin(connection: socket.socket) -> Request:
-    """Fork the program, and tell its end; returns in its process."""
-    if os.fork():
-        os._exit(0)
-    connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MOST_BYTES)
-    body, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 250)
-    begun, begins = os.pipe()
-    program = os.fork()
-    if program:
-        for number in (begins, 0, 1, 2, *files):
+def _listener(name: str) -> socket.socket:
+    listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    listener.bind(name)
+    listener.listen(64)
+    return listener
+
+
+def _serve(listener: socket.socket) -> Request:
+    # At its end Python looks at all objects for circles, which takes longer than most programs.
+    # Triton, which comes with torch for GPUs, would say there what it finds still alive.
+    if "triton" not in sys.modules:
+        gc.freeze()
+    running: dict[int, tuple[int, socket.socket]] = {}
+    while True:
+        ready = select.select([0, listener.fileno(), *running], [], [])[0]
+        if 0 in ready:
+            os._exit(0)
+        for ended in running.keys() & set(ready):
+            program, connection = running.pop(ended)
+            os.close(ended)
+            with connection, contextlib.suppress(OSError):  # who asked may have ended before
+                connection.send(str(os.waitpid(program, 0)[1]).encode())
+        if listener.fileno() not in ready:
+            continue
+        connection, _ = listener.accept()
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MOST_BYTES)
+        body, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 250)
+        program = os.fork() if body else -1
+        if not program:
+            for number, other in running.items():
+                os.close(number)
+                other[1].close()
+            listener.close()
+            return _begin(connection, json.loads(body), files)
+        for number in files:
             os.close(number)
-        os.read(begun, 1)
-        connection.send(str(program).encode())
-        _, status = os.waitpid(program, 0)
-        connection.send(str(status).encode())
-        os._exit(0)
-    connection.close()
-    request: Request = json.loads(body)
-    os.close(begun)
-    (begins,) = _moved([begins])
+        if body:
+            running[os.pidfd_open(program)] = program, connection
+        else:
+            connection.close()
+
+
+def _begin(connection: socket.socket, request: Request, files: list[int]) -> Request:
+    """In the program's process: take its files and its terminal, and tell who asked that it is
+    there; that lets go of the terminal then."""
+    (begins,) = _moved([connection.detach()])
     for number, file in zip(request[5], _moved(files), strict=True):
         os.dup2(file, number)
         os.close(file)
     if request[3] is not None:
         _open_terminal(request[3], request[4])
-    os.close(begins)  # The front end lets go of the terminal now.
+    with socket.socket(fileno=begins) as told:
+        told.send(str(os.getpid()).encode())
     return request
 
 
@@ -156,23 +185,23 @@ def _code() -> CodeType:
         return compile(script.read(), path, "exec", dont_inherit=True)
 
 
-def begun(namespace: dict[str, Any], code: CodeType) -> CodeType:
-    """The code; its namespace is then as when Python begins to run it."""
+def begun(namespace: dict[str, Any], code: CodeType) -> tuple[CodeType, dict[str, Any]]:
+    """The code, and a namespace for it as when Python begins to run it: that of a module which the
+    garbage collector knows, since it does not look at what was there before."""
+    sys.modules["__main__"] = module = ModuleType("__main__")
     for name in [name for name in namespace if not name.startswith("__")]:
         del namespace[name]
-    namespace |= {"__doc__": None, "__spec__": None}
+    vars(module).update(namespace, __doc__=None, __spec__=None)
     if code.co_filename == "<string>":
-        namespace.pop("__file__", None)
+        del vars(module)["__file__"]
     else:
-        namespace["__file__"] = code.co_filename
-    return code
+        vars(module)["__file__"] = code.co_filename
+    return code, vars(module)
 
 
 if __name__ == "__main__":
-    import torch._dynamo.convert_frame  # noqa: F401  # what takes long
+    # What takes long, and what the first compilation would import.
+    import torch._dynamo.repro.after_aot
+    import torch._inductor.compile_fx  # noqa: F401  # programs use it
 
-    # At its end Python looks at all objects for circles, which takes longer than most programs.
-    # Triton, which comes with torch for GPUs, would say there what it finds still alive.
-    if "triton" not in sys.modules:
-        gc.freeze()
-    exec(begun(globals(), program(serve(int(sys.argv[1])))))
+    exec(*begun(globals(), program(serve(int(sys.argv[1])))))

@@ -9,6 +9,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import ready
 from tests.conftest import CORPUS, TESTS, clean_environment
 
 # Each takes seconds of tracing, and gets a process of its own.
@@ -45,11 +46,13 @@ def light_batches() -> list[list[str]]:
 
 
 def witness(names: list[str], folder: Path, prefix: list[str]) -> Run:
-    """Run the programs in one process; ``prefix`` is what stands between Python and the script."""
+    """Run the programs in one process; ``prefix`` is what stands between Python and the script.
+    The first batch begins as a user begins a program."""
     folder.mkdir()
     programs = [str(CORPUS / f"{name}.py") for name in names]
+    command = [*prefix, WITNESS, "--batch", str(folder), *programs]
     outcome = subprocess.run(
-        [sys.executable, *prefix, WITNESS, "--batch", str(folder), *programs],
+        [sys.executable, *command] if names == light_batches()[0] else ready.python(*command),
         cwd=folder.parent,
         env=clean_environment(),
         capture_output=True,

@@ -12,6 +12,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
+from tests import ready
+
 ROOT = Path(__file__).resolve().parents[2]
 TOY = ROOT / "demos" / "toy_example.py"
 PROMPT = r"\(stepper\)"
@@ -41,7 +43,7 @@ def environment(home: Path) -> dict[str, str]:
 
 def console(tmp_path: Path, *arguments: object) -> str:
     result = subprocess.run(
-        [sys.executable, "-m", "stepper", "console", *map(str, arguments)],
+        ready.stepper("console", *arguments),
         cwd=tmp_path,
         env=environment(tmp_path),
         stdin=subprocess.DEVNULL,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from functools import cache
 
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.lifetime.census import Census
 
@@ -33,7 +33,7 @@ _STRAY = 3
 def taken(way: str, rounds: int) -> dict[str, Census]:
     """What was alive at the middle and the end of a run in a process of its own, and after it."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.lifetime.child", way, str(rounds)],
+        ready.python("-m", "tests.lifetime.child", way, rounds),
         cwd=ROOT,
         env=clean_environment(),
         capture_output=True,

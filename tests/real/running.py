@@ -13,6 +13,7 @@ from typing import Any
 
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import clean_environment
 
 SECONDS = 600.0
@@ -59,10 +60,12 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     return clean_environment() | {"XDG_STATE_HOME": str(home / "state"), "TERM": "xterm"} | more
 
 
-def run(command: Sequence[object], directory: Path, **options: Any) -> Outcome:
-    """Run a Python command line to its end."""
+def run(
+    command: Sequence[object], directory: Path, *, forked: bool = False, **options: Any
+) -> Outcome:
+    """Run a Python command line to its end; if `forked`, it begins as `tests.ready` says."""
     result = subprocess.run(
-        [sys.executable, *map(str, command)],
+        ready.python(*command) if forked else [sys.executable, *map(str, command)],
         **{
             "cwd": directory,
             "env": environment(directory),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.real.running import look, record, run
+from tests.real.running import Outcome, look, record, run
 
 INDUCTOR = """
 import torch
@@ -47,13 +47,18 @@ with ThreadPoolExecutor(4) as pool:
 """
 
 
+def both(folder: Path) -> tuple[Outcome, Outcome]:
+    """The program alone, and recorded."""
+    return run(["program.py"], folder, forked=True), record(folder, "program.py", forked=True)
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(
     not any(map(shutil.which, ("g++", "clang++"))), reason="Inductor needs a C++ compiler"
 )
 def test_inductor_compiles_forward_and_backward(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(INDUCTOR)
-    plain, watched = run(["program.py"], tmp_path), record(tmp_path, "program.py")
+    plain, watched = both(tmp_path)
     assert plain.status == 0, plain.err
     assert (watched.status, watched.out) == (plain.status, plain.out), watched.err
     facts = look(tmp_path / "run.stepper")
@@ -62,7 +67,7 @@ def test_inductor_compiles_forward_and_backward(tmp_path: Path) -> None:
 
 def test_threads_of_a_server_compile_at_once(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(SERVER)
-    plain, watched = run(["program.py"], tmp_path), record(tmp_path, "program.py")
+    plain, watched = both(tmp_path)
     assert plain.status == 0, plain.err
     assert (watched.status, watched.out) == (plain.status, plain.out), watched.err
     facts = look(tmp_path / "run.stepper")

@@ -25,6 +25,6 @@ EQUAL = re.compile(r"[1-9]\d* calls of [1-9]\d* operators compared")
 )
 def test_operators_give_what_they_give_eagerly(tmp_path: Path, command: tuple[str, ...]) -> None:
     where = environment(tmp_path, PYTHONPATH=str(Path(__file__).parents[2]))
-    done = run([*command, "--every", EVERY], tmp_path, env=where)
+    done = run([*command, "--every", EVERY], tmp_path, forked=True, env=where)
     assert EQUAL.fullmatch(done.out.strip()), done.out + done.err
     assert "stopped watching" not in done.err
