@@ -545,9 +545,9 @@ def set_observer(
 ) -> None:
     """Tell `enter(code, tag)` and `leave(code, tag, raised)` about each call of a watched code.
 
-    In whatever thread it is. What they call themselves is not told, what they return is ignored and
-    what they raise goes to `sys.unraisablehook`. They are ordinary Python functions: have Dynamo
-    skip their code, or it will compile them.
+    In whatever thread it is. Where `enter` returns False, the end of that call is not told. What
+    they call themselves is not told, and what they raise goes to `sys.unraisablehook`. They are
+    ordinary Python functions: have Dynamo skip their code, or it will compile them.
     """
 
 def entering_call() -> tuple[dict[str, Any], dict[str, Any]]:

@@ -79,8 +79,9 @@ frame_hook_run(PyThreadState *tstate, Frame *frame, int throwflag)
 
 /* --- watching --- */
 
-/* Calls the observer; what it raises is reported and does no harm to the program. */
-static void
+/* Calls the observer; what it raises is reported and does no harm to the program. Whether it wants to
+   hear more of the call: unless it answers False. */
+static int
 call_back(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *third)
 {
     SavedError error = error_save();
@@ -91,8 +92,10 @@ call_back(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *t
     if (result == NULL) {
         PyErr_WriteUnraisable(callback);
     }
+    int more = result != Py_False;
     Py_XDECREF(result);
     error_restore(error);
+    return more;
 }
 
 static int
@@ -257,17 +260,18 @@ run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState 
     CodeState *told = is_watched(state) ? state : code_state(runs);
     PyObject *watched = Py_NewRef(told->watched);
     PyObject *enter = Py_XNewRef(on_enter);
+    int more = 1;
     if (enter != NULL) {
         told->calls++;
         entering = frame;
-        call_back(enter, runs, watched, NULL);
+        more = call_back(enter, runs, watched, NULL);
         entering = NULL;
         Py_DECREF(enter);
     }
     PyObject *result = run_chosen(tstate, thread, frame, state, entry);
-    PyObject *leave = Py_XNewRef(on_leave);
+    PyObject *leave = more ? Py_XNewRef(on_leave) : NULL;
     if (leave != NULL) {
-        call_back(leave, runs, watched, result == NULL ? Py_True : Py_False);
+        (void)call_back(leave, runs, watched, result == NULL ? Py_True : Py_False);
         Py_DECREF(leave);
     }
     Py_DECREF(watched);

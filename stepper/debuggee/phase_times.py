@@ -12,6 +12,7 @@ import msgspec
 
 from stepper._C import Steps
 from stepper.debuggee.garbage import Garbage
+from stepper.debuggee.threads import main_thread, thread_name
 from stepper.model.timing import GARBAGE, RUNS, CacheAnswer, Timing
 from stepper.model.trace import MomentId
 from stepper.recording.schema import MOST_TOGETHER, GuardsMade
@@ -188,7 +189,8 @@ class PhaseTimes:
         that telling took meanwhile; `kernels`: those that were generated."""
         now, away = self._steps.clock(), self._steps.away
         stack = self._open.get(threading.get_ident(), [])
-        if not any(phase.name == name for phase in stack):
+        innermost = stack and stack[-1].name == name  # as nearly always
+        if not innermost and not any(phase.name == name for phase in stack):
             return
         while (phase := stack.pop()).name != name:
             pass
@@ -236,5 +238,4 @@ class PhaseTimes:
 
 def _thread() -> str:
     """The name of this thread; empty: the main one."""
-    thread = threading.current_thread()
-    return "" if thread is threading.main_thread() else thread.name
+    return "" if threading.get_ident() == main_thread() else thread_name()

@@ -19,7 +19,10 @@ def thread_name() -> str:
     # Not `threading.current_thread()`: it would make a thread known that the program has not.
     threading = sys.modules.get("threading")
     ident = _thread.get_ident()
-    threads = threading.enumerate() if threading is not None else ()
+    if threading is None:
+        return f"thread {ident}"
+    main = threading.main_thread()
+    threads = (main,) if main.ident == ident else threading.enumerate()
     return next((thread.name for thread in threads if thread.ident == ident), f"thread {ident}")
 
 

@@ -102,6 +102,24 @@ def test_the_observer_can_ask_what_the_code_is_called_with() -> None:
         _C.entering_call()
 
 
+def test_the_end_of_a_call_is_not_told_to_who_does_not_want_it() -> None:
+    told = []
+
+    def function(wanted: bool) -> bool:
+        return wanted
+
+    def enter(code: types.CodeType, tag: object) -> bool:
+        wanted: bool = _C.entering_call()[0]["wanted"]
+        return wanted
+
+    _C.set_observer(enter, lambda code, tag, raised: told.append(raised))
+    _C.watch(function.__code__)
+    for wanted in (False, True, False):
+        function(wanted)
+    _C.set_observer(None)
+    assert told == [False]
+
+
 def test_calls_are_counted_once_whoever_hears_of_them() -> None:
     def function() -> None:
         pass

@@ -62,17 +62,19 @@ class Heard(Protocol):
     ) -> None: ...
 
 
-Begins = Callable[[CodeType, FrameType | None], None]
-"""Told of each beginning of what is watched: the code, and the frame that made the call."""
+Begins = Callable[[CodeType], None]
+"""Told of each graph that begins and is awaited."""
 Ends = Callable[[CodeType], None]
 
 
 class Listener(NamedTuple):
-    """Who is told of what is watched; `wanted`: whether hits are to be told."""
+    """Who is told of what is watched; `wanted`: whether hits are to be told; `awaits`: whether the
+    beginning of a graph is."""
 
     on_hit: Heard
     on_uncompiled: Heard
     wanted: Callable[[], bool]
+    awaits: Callable[[CodeType, FrameType | None], bool]
     on_begin: Begins
     on_end: Ends
 
@@ -81,7 +83,8 @@ class Hits:
     """Counts how often watched code begins, and passes it on when somebody wants it."""
 
     def __init__(self, listener: Listener) -> None:
-        self._on_hit, self._on_uncompiled, self._wanted, self._on_begin, self._on_end = listener
+        self._on_hit, self._on_uncompiled, self._wanted, self._awaits = listener[:4]
+        self._on_begin, self._on_end = listener[4:]
         self._graphs: PerCode[bool] = PerCode()
         self._watched: PerCode[bool] = PerCode()
         self._originals: PerCode[bool] = PerCode()
@@ -103,7 +106,7 @@ class Hits:
     def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
         if known.get(code) is None:
             known.set(code, True)
-            _C.watch(code)
+            _C.watch(code, bool(self._graphs.get(code)))
 
     def _callback_for(self, code: CodeType) -> Heard | None:
         """Who is to be told that a code begins; it was counted already."""
@@ -181,7 +184,8 @@ class MonitoredHits(Hits):
         if _thread.get_ident() in _by_hand:
             return
         if self._graphs.get(code):
-            self._on_begin(code, sys._getframe(1).f_back)
+            if self._awaits(code, sys._getframe(1).f_back):
+                self._on_begin(code)
             return
         _C.count_call(code)
         if (callback := self._callback_for(code)) is not None:
@@ -212,23 +216,28 @@ class HookedHits(Hits):
     def _calls(self, code: CodeType) -> int:
         return super()._calls(code) - (self._apart.get(code) or 0)
 
-    def _begins(self, code: CodeType, tag: object) -> None:
-        if _thread.get_ident() in _by_hand:
+    def _begins(self, code: CodeType, is_graph: bool) -> bool:
+        """Whether its end is wanted, too."""
+        if _by_hand and _thread.get_ident() in _by_hand:
             self._apart.set(code, (self._apart.get(code) or 0) + 1)
-            return
-        if self._graphs.get(code):
-            self._on_begin(code, sys._getframe(1))
-            return
-        if (callback := self._callback_for(code)) is not None:
-            f_locals, f_globals = _C.entering_call()
-            try:
-                callback(code, f_locals, f_globals, sys._getframe(1))
-            except KeyboardInterrupt:  # no exception passes the hook
-                _thread.interrupt_main()
+            return False
+        if is_graph:
+            awaited = self._awaits(code, sys._getframe(1))
+            if awaited:
+                self._on_begin(code)
+            return awaited
+        callback = self._callback_for(code)
+        if callback is None:
+            return False
+        f_locals, f_globals = _C.entering_call()
+        try:
+            callback(code, f_locals, f_globals, sys._getframe(1))
+        except KeyboardInterrupt:  # no exception passes the hook
+            _thread.interrupt_main()
+        return callback is self._on_hit
 
-    def _ends(self, code: CodeType, tag: object, raised: bool) -> None:
-        if _thread.get_ident() not in _by_hand:
-            self._on_end(code)
+    def _ends(self, code: CodeType, is_graph: bool, raised: bool) -> None:
+        self._on_end(code)
 
 
 class CountedHits(Hits):

@@ -127,7 +127,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         self._hits = listen(
             Listener(
                 safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted,
-                safely(runs.begins), safely(runs.ends),
+                runs.awaits, safely(runs.begins), safely(runs.ends),
             )
         )  # fmt: skip
 

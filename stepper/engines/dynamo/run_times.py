@@ -72,15 +72,19 @@ class RunTimes:
         running.append(_Run(code, lookup, self._told.get(me, 0)))
         self._recorder.phase_began(TRANSFORMED_RUN)
 
-    def begins(self, code: CodeType, caller: FrameType | None) -> None:
-        """A code that is listened to begins."""
+    def awaits(self, code: CodeType, caller: FrameType | None) -> bool:
+        """Whether a code that begins is a graph that runs for a call that is told."""
+        running = self._running.get(_thread.get_ident())
+        if not running or caller is None:
+            return False
+        run = running[-1]
+        return run.graph is None and caller.f_code is run.code is not code
+
+    def begins(self, code: CodeType) -> None:
+        """A graph that is awaited begins."""
         me = _thread.get_ident()
-        running = self._running.get(me)
-        if running and running[-1].graph is None and caller is not None:
-            run = running[-1]
-            if caller.f_code is run.code and code is not run.code:
-                run.graph = code, self._told.get(me, 0)
-                self._recorder.phase_began(GRAPH_RUN)
+        self._running[me][-1].graph = code, self._told.get(me, 0)
+        self._recorder.phase_began(GRAPH_RUN)
 
     def ends(self, code: CodeType) -> None:
         """It has ended, or what was called in its place."""
