@@ -38,6 +38,7 @@ from stepper.analysis.recompiles import (
     Tried,
     changes_of,
     failed_check,
+    failed_checks,
     recompilation,
     recompilations,
 )
@@ -99,6 +100,8 @@ _RAISED_BY_OPERATOR = re.compile(r""": got (\w+)\((['"])(.*?)\2,?\)$""")
 """How Dynamo ends what it says of an operator that fails on fake tensors."""
 _TEXT = 300
 _ENDS = (EventKind.INVALIDATE, EventKind.EVICT)
+OF_THE_CACHE = frozenset({EventKind.MISS, EventKind.GUARD_FAIL, *_ENDS})
+"""What comes of these is recorded later, if at all: no question about a run is about them."""
 _CALLERS = 4
 _CONDITIONS = 3
 _FAILURES = 4
@@ -309,7 +312,18 @@ def _missed(recording: Recording, event: Event) -> Here:
         before = calls.before(item)
         if before is not None and before.id == lookup:
             return _recompiled(recording, item, event)
-    return Here(_said(recording, event), event.kind)
+    # What it leads to is still to come.
+    walk = None if lookup is None else recording.translation(lookup)
+    tried = [] if walk is None else list(failed_checks(recording, walk))
+    if walk is None or not tried:
+        return Here(_said(recording, event), event.kind)
+    name = brief_compiled_name(recording, walk)
+    why, culprit, leads = _entry(recording, tried[0])
+    for each in tried[1:_FAILURES]:
+        other, _, _ = _entry(recording, each)
+        leads.append(Line(f"{each.entry} wants {other}", each.failures[0].moment))
+    said = f"{name}: no entry fits: {tried[0].entry} wants {why}"
+    return Here(said, event.kind, culprit, leads=(*leads,))
 
 
 def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING
 
+from stepper.analysis.here import OF_THE_CACHE, event_at, here_lines
 from stepper.analysis.walks import has_graph
 from stepper.client.frame_names import compiled_name, event_text, walk_title
 from stepper.client.text import (
@@ -158,8 +159,12 @@ def _event(shell: Shell, event: Event) -> str:
 
 @command("why", usage="[KIND]", group="Find")
 def why(shell: Shell, argument: str) -> None:
-    """Why the graph broke here, the analysis restarted, or the frame was compiled again."""
+    """Why a graph broke, the analysis restarted, a frame was compiled again, or no entry fits."""
     recording, state = shell.recording, shell.state
+    event = event_at(recording, shell.cursor.position)
+    if event is not None and event.kind in OF_THE_CACHE:
+        shell.screen.lines(line.text for line in here_lines(recording, shell.cursor.position))
+        return
     translation = recording.translation(state.translation)
     screen, said = shell.screen, False
     for event in _recompiles_next(shell):

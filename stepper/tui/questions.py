@@ -14,7 +14,7 @@ from stepper.analysis.failure_trials import FailureTrials
 from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
-from stepper.analysis.here import event_at
+from stepper.analysis.here import OF_THE_CACHE, event_at, here_lines
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
@@ -110,6 +110,10 @@ def of_the_run(recording: Recording, moment: MomentId) -> list[Question]:
     """What can be asked anywhere; what the moment is about comes first."""
     event = event_at(recording, moment)
     first = None if event is None else _ABOUT.get(event.kind)
+    if event is not None and event.kind in OF_THE_CACHE:
+        first = Question(
+            "why we are here", lambda recording, _: here_lines(recording, moment), about=str(moment)
+        )
     return list(dict.fromkeys([*([first] if first else []), *_OF_THE_RUN]))
 
 

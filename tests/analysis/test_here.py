@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepper.analysis.here import ending_at, why_here
+from stepper.analysis.here import ending_at, event_at, why_here
+from stepper.model.cache import Verdict
 from stepper.model.failure import FailedStage
+from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.model.place_words import place_told
-from stepper.model.trace import EventKind
+from stepper.model.trace import EventKind, Phase
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
+from stepper.tui.questions import of_the_run
 from tests.tape import Tape
 
 DTYPE = "tensor 'x' dtype mismatch. expected Float, actual Double"
@@ -96,3 +99,30 @@ def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compil
     assert "not recorded" in silent.leads[0].text
     assert ending is not None
     assert place_told(ending.text) == told.culprit.place
+
+
+def test_a_miss_is_told_before_it_is_known_what_it_leads_to(tmp_path: Path) -> None:
+    path = tmp_path / "miss.stepper"
+    tape = Tape(str(path))
+    tape.begin(why_here, "", phase=Phase.LOOKUP)
+    tape.start_attempt()
+    before = tape.step(0)
+    guards = tape.code(event_at)
+    tape.enter(guards)
+    failing = tape.step(0)
+    wanted = Difference("size", 2, 3, 0)
+    check = Check(0, Verdict.FAIL, failing, differences=(wanted,))
+    tape.tried(before, "0/0", guards, [CheckedGuard("TENSOR_MATCH", "L['x']")], [check])
+    tape.event(EventKind.GUARD_FAIL, "TENSOR_MATCH L['x'] of 0/0: size[0] 2 ≠ 3")
+    tape.leave()
+    moment = tape.step(1)
+    tape.event(EventKind.MISS, "f: 0/0: TENSOR_MATCH L['x']: size[0] 2 ≠ 3")
+    tape.writer.flush()
+    recording = Recording.open(str(path))
+    failed, missed = why_here(recording, failing).headline, why_here(recording, moment).headline
+    questions = [of_the_run(recording, each)[0].title for each in (before, failing, moment)]
+    recording.close()
+    tape.close()
+    assert failed == "a guard of 0/0 fails: size[0] of x: expected 2, actual 3"
+    assert missed.endswith("no entry fits: 0/0 wants size[0] of x: expected 2, actual 3")
+    assert questions == ["why it was compiled again", "why we are here", "why we are here"]

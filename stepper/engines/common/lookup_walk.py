@@ -254,6 +254,14 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
             walk.moment(frame, check.place, locals=_notes_again(trial, check, told))
             moments.append(frame.last_moment)
     checks = [each.at(moment) for each, moment in zip(trial.checks, moments, strict=False)]
+    # First, for who stands still at the guard that fails asks what it wants.
+    if before:
+        tried = TriedEntry(
+            before, walk.attempt, trial.label, trial.code.id, not trial.reason,
+            tuple(each for each in checks if each.moment), tuple(trial.behind),
+            trial.nanoseconds,
+        )  # fmt: skip
+        walk.tried(tried, trial.guards)
     for check in trial.checks[-1:]:
         guard = trial.guards[check.place]
         if check.verdict is Verdict.FAIL and function:
@@ -263,13 +271,6 @@ def _record_entry(walk: Walk, parent: WalkFrame, trial: EntryTrial, function: st
                 f"{what} of {trial.label}: {check.failure(guard)}",
                 subject=Subject(kind=guard.kind, source=guard.source, name=function),
             )
-    if before:
-        tried = TriedEntry(
-            before, walk.attempt, trial.label, trial.code.id, not trial.reason,
-            tuple(each for each in checks if each.moment), tuple(trial.behind),
-            trial.nanoseconds,
-        )  # fmt: skip
-        walk.tried(tried, trial.guards)
     walk.leave(frame)
 
 

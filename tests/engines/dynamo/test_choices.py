@@ -104,7 +104,9 @@ def test_the_guards_of_a_relaxed_entry_say_what_they_are(tmp_path: Path) -> None
         "    norm(torch.ones(size), eps)\n",
         encoding="utf-8",
     )
-    text = said(tmp_path, program, "guard-fail", "relax-guard", "c")
+    text = said(tmp_path, program, "guard-fail", "why", "relax-guard", "c", "why")
+    assert "a guard of 0/0 fails: size[0] of x: expected 4, actual 5" in text, "it stands there"
+    assert "two.py:4 in norm\n    return x / (x.norm() + eps)" in text
     assert "EQUALS_MATCH L['eps'] of 0/1: value 1e-05 ≠ 0.001" in text
 
 
