@@ -21,6 +21,7 @@ from stepper.debuggee import start
 from stepper.engines.dynamo.waits import Waits
 from stepper.model.launch import DebuggeeConfig
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.debuggee.interrupts import Setting, Tracer, _traced, captured, fresh, straight
 from tests.debuggee.world import changes, world
@@ -41,8 +42,8 @@ pytestmark = pytest.mark.evaluator_out
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SAMPLE, ids="-".join)
 def test_an_interrupted_capture_leaves_the_world_as_it_was(setting: Setting) -> None:
-    command = [sys.executable, "-m", "tests.debuggee.interrupts", "--only", ",".join(setting)]
-    command += ["--count", "16", "--seed", "1"]
+    words = ("--only", ",".join(setting), "--count", "16", "--seed", "1")
+    command = ready.python("-m", "tests.debuggee.interrupts", *words)
     done = subprocess.run(
         command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
     )

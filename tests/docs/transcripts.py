@@ -34,8 +34,8 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PROMPT = "(stepper) "
 
-_AS_EVER = frozenset({"cache.md", "recompile.md", "graph-break.md", "tutorial.md"})
-"""Pages that show what called the program, or what holds an object of it."""
+_AS_EVER = frozenset({"recompile.md", "graph-break.md", "tutorial.md"})
+"""Pages that show what called the program."""
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _QUIT = "quit"

@@ -18,7 +18,8 @@ import pytest
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from stepper.support.outside import comes_from_outside
-from tests.conftest import ROOT
+from tests import ready
+from tests.conftest import ROOT, clean_environment
 
 
 class Late(Exception):
@@ -121,8 +122,8 @@ def test_an_exception_of_a_handler_in_a_commit_reaches_the_program(tmp_path: Pat
     script = tmp_path / "program.py"
     script.write_text(PROGRAM)
     done = subprocess.run(
-        [sys.executable, "-m", "stepper", "record", "-o", str(path), str(script)],
-        cwd=ROOT, capture_output=True, text=True, timeout=600, check=False,
+        ready.stepper("record", "-o", path, script),
+        cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=600, check=False,
     )  # fmt: skip
     assert "reached True" in done.stdout, done.stderr
     assert "tensor(8.)" in done.stdout

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 
 PROGRAM = """
@@ -59,12 +60,25 @@ def can_mount() -> bool:
     return subprocess.run(mount, capture_output=True, check=False).returncode == 0
 
 
+@pytest.fixture(scope="session")
+def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the program prints without stepper."""
+    program = tmp_path_factory.mktemp("plain") / "p.py"
+    program.write_text(PROGRAM)
+    done = subprocess.run(
+        ready.python(program), capture_output=True, text=True, check=False,
+        env=clean_environment(), timeout=600,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    return done.stdout
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="nothing may be mounted here")
 @pytest.mark.parametrize("how", ["record", "within"])
 @pytest.mark.parametrize("when", ["at once", "later", "soon"])
 def test_a_full_disk_ends_the_recording_and_not_the_program(
-    how: str, when: str, tmp_path: Path
+    how: str, when: str, printed: str, tmp_path: Path
 ) -> None:
     program = tmp_path / "p.py"
     program.write_text(PROGRAM)
@@ -75,10 +89,6 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(
         "DISK": str(disk), "KEPT": str(kept), "PYTHONPATH": str(ROOT), "FULL": f"{how} {when}",
         "SIZE": {"at once": "64k", "later": "64m", "soon": "400k"}[when],
     }  # fmt: skip
-    plain = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, check=False,
-        env=environment | {"FULL": ""}, cwd=tmp_path, timeout=600,
-    )  # fmt: skip
     command = [sys.executable]
     if how == "record":
         command += ["-m", "stepper", "record", "-o", str(disk / "r.stepper")]
@@ -90,7 +100,7 @@ def test_a_full_disk_ends_the_recording_and_not_the_program(
         assert "SessionError" in done.stderr  # it is asked for here, so the program is told
         assert "the disk is full" in done.stderr
         return
-    assert (done.returncode, done.stdout) == (3, plain.stdout), done.stderr
+    assert (done.returncode, done.stdout) == (3, printed), done.stderr
     assert done.stderr.count("disk is full") == 1, done.stderr
     assert "went on\n" in done.stderr
     if when == "at once":

@@ -37,6 +37,9 @@ COLUMNS = {
 """Of torch's `CompilationMetrics`: the phase that each is a sum of."""
 METRIC, FUNCTION = 0.03, 0.10
 """Parts by which a sum of phases, and a function, may differ."""
+RUNS = 3
+"""The machine may stop the program between the two readings of a clock, which is long for a
+function; what is counted otherwise differs in each of so many runs."""
 STOPPED = 50_000
 """Microseconds for which the machine may stop the program between two clocks."""
 LONG = 0.05
@@ -98,9 +101,21 @@ def test_as_many_kernels_are_told_as_inductor_counts(ran: Ran) -> None:
     assert f"generating code for {ran.kernels} kernels" in next(slow_lines(ran.recording)).text
 
 
-def test_functions_agree_with_the_profiler(ran: Ran) -> None:
+def test_functions_agree_with_the_profiler(ran: Ran, tmp_path: Path) -> None:
     if not ran.functions:
         pytest.skip("this torch has no profiler of tracing")
+    differ = differing(ran)
+    for number in range(1, RUNS):
+        if not differ:
+            break
+        (folder := tmp_path / str(number)).mkdir()
+        again = differing(Ran(folder))
+        differ = {key: ratio for key, ratio in differ.items() if key in again}
+    assert not differ
+
+
+def differing(ran: Ran) -> dict[Key, float]:
+    """The functions that take longer or shorter than the profiler says, with the ratio."""
     theirs: Counter[Key] = Counter()
     called: Counter[Key] = Counter()
     for name, file, line, nanoseconds in ran.functions:
@@ -115,7 +130,7 @@ def test_functions_agree_with_the_profiler(ran: Ran) -> None:
             ours[key] += span.total
             met[key] += 1
     longest = max(theirs.values())
-    differ = []
+    differ = {}
     compared = 0
     for key, nanoseconds in theirs.items():
         # Calls that Dynamo inlines by another way the profiler does not see.
@@ -123,6 +138,7 @@ def test_functions_agree_with_the_profiler(ran: Ran) -> None:
             continue
         compared += 1
         ratio = ours[key] / nanoseconds
-        differ += [(key, ratio)] if abs(ratio - 1) > FUNCTION else []
+        if abs(ratio - 1) > FUNCTION:
+            differ[key] = ratio
     assert compared >= 10
-    assert not differ
+    return differ

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+
+from tests import ready
+from tests.conftest import clean_environment
 
 ROOT = Path(__file__).parents[3]
 
@@ -153,7 +155,8 @@ def test_every_way_to_compile_is_served_and_torch_is_as_before(tmp_path: Path) -
     script = tmp_path / "ways.py"
     script.write_text(WAYS)
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "r.stepper")],
+        ready.python(script, tmp_path / "r.stepper"),
+        env=clean_environment(),
         capture_output=True,
         text=True,
         check=False,
@@ -199,7 +202,8 @@ def test_demos_do_the_same_with_this_engine(tmp_path: Path) -> None:
     script = tmp_path / "demos.py"
     script.write_text(DEMOS)
     done = subprocess.run(
-        [sys.executable, str(script), str(tmp_path / "r.stepper"), *paths],
+        ready.python(script, tmp_path / "r.stepper", *paths),
+        env=clean_environment(),
         capture_output=True,
         text=True,
         check=False,
