@@ -102,6 +102,13 @@ class Output(Protocol):
     def end_transform(self, end: Callable[[], object]) -> None:
         """See `tracing.output_graph.OutputGraph`."""
 
+    def erase(self, node: torch.fx.Node) -> None:
+        """See `tracing.output_graph.OutputGraph`."""
+
+    def attach(self, graph: torch.fx.Graph) -> torch.fx.Proxy:
+        """See `tracing.output_graph.OutputGraph`."""
+        ...
+
     def may_prepare(self) -> bool:
         """See `tracing.output_graph.OutputGraph`."""
 

@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import torch
 import torch.fx
+import torch.utils.checkpoint
 from torch import _refs
 from torch._C._dynamo.eval_frame import set_eval_frame
 from torch._C._dynamo.guards import (
@@ -32,6 +33,7 @@ from torch._C._dynamo.guards import (
     set_is_in_mode_without_ignore_compile_internals,
 )
 from torch._functorch import apis, eager_transforms, predispatch, vmap
+from torch._higher_order_ops import wrap
 from torch._library.custom_ops import CustomOpDef
 from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
 from torch._subclasses import fake_tensor
@@ -242,6 +244,27 @@ def autocast_defaults(device: str) -> str:
 def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
     """What makes another such context."""
     return made.device, made.fast_dtype, made._enabled, made._cache_enabled
+
+
+# -- operators that are given functions ------------------------------------------------------------
+
+cond = torch.ops.higher_order.cond
+checkpoint = torch.utils.checkpoint.checkpoint
+_checkpoint = checkpoint
+
+
+def checkpointed(body: torch.fx.GraphModule, *args: object) -> object:
+    """A node of graphs: `checkpoint` of a graph, which AOTAutograd knows by another name."""
+    if proxy_tensor.get_proxy_mode() is None and any(type(arg) is FakeTensor for arg in args):
+        return body.forward(*args)
+    if dispatch_stack_size():
+        return wrap.tag_activation_checkpoint(body, *args)
+    return _checkpoint(body.forward, *args, use_reentrant=False)  # a call tells more of an error
+
+
+def take_fake_mode(kind: type[FakeTensorMode]) -> None:
+    """Have `cond` be answered under a fake mode of this class as under torch's own."""
+    cond.py_impl(kind)(cond.python_key_table[FakeTensorMode])
 
 
 # -- transforms of torch.func ----------------------------------------------------------------------

@@ -194,7 +194,7 @@ class Translation:
         output.graph.output(tuple(nodes))
         output.graph.set_codegen(CodeAsCaptured())
         name = f"__compiled_fn_{next(_graph_numbers)}"
-        gm = torch.fx.GraphModule({}, output.graph, name)
+        gm = torch.fx.GraphModule(output.bodies, output.graph, name)
         self.graph_code = gm.code
         WATCHING.note_graph(self.code, gm)
         set_grad_enabled(self.state.grad_enabled)

@@ -23,6 +23,7 @@ import torch.fx
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper._C import call_undisturbed
+from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import Consulted
 from stepper.native.guards.guard import Guard
@@ -158,6 +159,9 @@ class OutputGraph:
         """What makes the modes in which operators run, beside the gradient mode."""
         self.transforms: tuple[object, ...] = ()
         """What makes those transforms of `torch.func` active in which operators run."""
+        self.bodies: dict[str, torch.fx.GraphModule] = {}
+        """Graphs that operators are given."""
+        self._erased: set[torch.fx.Node] = set()
         self.consulted = Consulted()
         """What was found in classes."""
         self._inputs: torch.fx.Node | None = None
@@ -432,9 +436,25 @@ class OutputGraph:
         self.trail.append(lambda: self._erase(node))
         self.translation.watcher.node_made(node, guards)
 
+    def erase(self, node: torch.fx.Node) -> None:
+        """A node is taken out of the graph, for good or until a rollback takes back its making."""
+        self._erase(node)
+        self._erased.add(node)
+
     def _erase(self, node: torch.fx.Node) -> None:
-        self.graph.erase_node(node)
-        self.translation.watcher.node_erased(node)
+        if node not in self._erased:
+            self.graph.erase_node(node)
+            self.translation.watcher.node_erased(node)
+
+    def attach(self, graph: torch.fx.Graph) -> torch.fx.Proxy:
+        """A node that gives a graph of its own."""
+        graph.set_codegen(CodeAsCaptured())
+        name = f"body_{len(self.bodies)}"
+        body = torch.fx.GraphModule(self.bodies, graph, name)
+        self._remember(self.bodies, name, body)
+        node = self.graph.create_node("get_attr", name)
+        self.note_node(node, body, NO_GUARDS)
+        return torch.fx.Proxy(node, self.tracer)
 
     def _wrap(
         self,

@@ -14,7 +14,7 @@ import torch
 
 from stepper import _C
 from stepper.native.tracing.source_lines import lines_as_found
-from stepper.native.versions import FakeTensorMode, arguments_of
+from stepper.native.versions import FakeTensorMode, arguments_of, take_fake_mode
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen
@@ -45,6 +45,9 @@ class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # 
         ):
             self.draws += 1
         return self.dispatch(func, types, args, kwargs)
+
+
+take_fake_mode(NotingFakeTensorMode)
 
 
 def _drops_nothing(func: Any, args: Any, kwargs: Any) -> bool:

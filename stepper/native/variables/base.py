@@ -13,6 +13,7 @@ neither a snapshot nor "on which guards does this depend" has an answer without 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, dataclass_transform
@@ -31,8 +32,17 @@ Guards = frozenset["Guard"]
 NO_GUARDS: Guards = frozenset()
 
 
+_births = itertools.count()
+
+
 class MutationType:
-    """The identity of an object that the program can change; compared by identity."""
+    """The identity of an object that the program can change; compared by identity.
+
+    born: says which of two was made first.
+    """
+
+    def __init__(self) -> None:
+        self.born = next(_births)
 
 
 class ValueMutationNew(MutationType):

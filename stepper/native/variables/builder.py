@@ -52,6 +52,8 @@ from stepper.native.variables.functions import (
     UserFunctionVariable,
     UserMethodVariable,
 )
+from stepper.native.variables.higher_order import OPERATORS as HIGHER_ORDER
+from stepper.native.variables.higher_order import HigherOrderVariable
 from stepper.native.variables.lists import (
     ListVariable,
     RangeVariable,
@@ -266,6 +268,9 @@ class VariableBuilder:
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
             return None
+        if kind is types.FunctionType and value in HIGHER_ORDER:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return HigherOrderVariable(value, source=source, guards=guards)
         if kind is types.FunctionType and (
             made := ctx_manager.context_function(self.tx.output, value)
         ):

@@ -53,6 +53,10 @@ swaps(
     lambda x: ((2 - x).dim(), 2 - x),
 )
 swaps("F.linear in a module", F, "linear", [lambda x, w, b: x * 7], lambda x: _LINEAR(x).detach())
+swaps("checkpoint", torch.utils.checkpoint, "checkpoint", [lambda f, x, use_reentrant: x],
+      lambda x: torch.utils.checkpoint.checkpoint(torch.sin, x, use_reentrant=False))  # fmt: skip
+swaps("cond", torch, "cond", [lambda asked, one, other, given: one(*given)],
+      lambda x: torch.cond(x.sum() > 1e9, torch.sin, torch.cos, (x,)))  # fmt: skip
 for _owner, _name, _values in (
     (vmap_module, "_add_batch_dim", [lambda x, dim, level: x]),
     (vmap_module, "vmap_increment_nesting", [lambda *given: contextlib.nullcontext(1)]),
