@@ -8,8 +8,9 @@ there before would be changed at another time than in eager, or more often, and 
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.fx
@@ -126,7 +127,7 @@ def _stored(output: Output) -> dict[MutationType, object]:
 class SubgraphVariable(VariableTracker):
     """A graph among the arguments of an operator."""
 
-    proxy: Any
+    proxy: torch.fx.Proxy
     """The node that gets it."""
 
     def as_proxy(self) -> object:
@@ -142,7 +143,7 @@ def _of_node(output: Output, node: torch.fx.Node) -> VariableTracker:
 class HigherOrderVariable(VariableTracker):
     """An operator that is given functions."""
 
-    value: Any
+    value: types.FunctionType
     """The function of torch."""
 
     def describe(self) -> str:
