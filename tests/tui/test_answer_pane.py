@@ -124,3 +124,17 @@ async def test_nothing_is_found_out_of_what_nobody_sees(
         await pilot.press("z")
         await until(pilot, settled(app))
         assert asked == [4], "only where one stays"
+
+
+async def test_what_is_found_at_once_has_the_width_that_there_is(
+    sample_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stepper.tui.panes.answer, "_REST", 1000.0)
+    moment = first(sample_path, EventKind.GRAPH_BREAK)
+    async with opened(sample_path, WIDE, at=moment) as (app, pilot):
+        await pilot.pause()
+        assert not answer(app).settled
+        headline = plain(app)[1].rstrip()
+        assert headline.startswith("▌ graph break: ")
+        assert len(headline) > 40
+        assert "recordings.py:" in plain(app)[2]

@@ -59,6 +59,7 @@ class AnswerPane(Pane):
         """By the moment, and the newest moment that was recorded then."""
         self._rest: Timer | None = None
         self._rows: list[_Shown] = []
+        self._here: Here | None = None
         self.settled = False
         """Whether what is shown is the whole answer."""
 
@@ -120,12 +121,12 @@ class AnswerPane(Pane):
             self._draw(here)
 
     def on_resize(self) -> None:
-        snapshot = self.snapshot
-        known = snapshot and self._known.get((snapshot.moment, snapshot.newest))
-        if known:
-            self._draw(known)
+        # Rows are made for a width, what is found at once like the whole answer.
+        if self._here is not None:
+            self._draw(self._here)
 
     def _draw(self, here: Here | None, *, cursor: int | None = None) -> None:
+        self._here = here
         self.settled = here is None or here.whole
         self._rows = [] if here is None else list(_rows(here, self._columns, self._cwd))
         self.lines.show(len(self._rows), lambda index: self._rows[index][0], cursor=cursor)
