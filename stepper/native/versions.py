@@ -32,7 +32,7 @@ from torch._C._dynamo.guards import (
     TensorGuards,
     set_is_in_mode_without_ignore_compile_internals,
 )
-from torch._functorch import apis, eager_transforms, predispatch, vmap
+from torch._functorch import apis, eager_transforms, vmap
 from torch._higher_order_ops import wrap
 from torch._library.custom_ops import CustomOpDef
 from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
@@ -264,7 +264,8 @@ def checkpointed(body: torch.fx.GraphModule, *args: object) -> object:
 
 def take_fake_mode(kind: type[FakeTensorMode]) -> None:
     """Have `cond` be answered under a fake mode of this class as under torch's own."""
-    cond.py_impl(kind)(cond.python_key_table[FakeTensorMode])
+    if (known := cond.python_key_table.get(FakeTensorMode)) is not None:
+        cond.py_impl(kind)(known)
 
 
 # -- transforms of torch.func ----------------------------------------------------------------------
@@ -291,18 +292,19 @@ def differentiable(x: torch.Tensor) -> torch.Tensor:
         return x.requires_grad_()
 
 
+_of_vmap, _of_grad = vars(vmap), vars(eager_transforms)
 OF_TRANSFORMS: frozenset[object] = frozenset(
     {
-        predispatch._add_batch_dim, predispatch._remove_batch_dim, predispatch._unwrap_for_grad,
-        _C._functorch._wrap_for_grad, eager_transforms._autograd_grad,
-        eager_transforms._set_tensor_requires_grad,
+        *(_of_vmap[name] for name in ("_add_batch_dim", "_remove_batch_dim")),
+        *(_of_grad[name] for name in ("_wrap_for_grad", "_unwrap_for_grad", "_autograd_grad",
+                                      "_set_tensor_requires_grad")),
     }
 )  # fmt: skip
 """The functions by which transforms deal with tensors: nodes, each."""
 require_grad: object = eager_transforms._set_tensor_requires_grad
 """One of them, which only does that where it is allowed: the node is `differentiable`."""
 allows_requiring_grad: object = eager_transforms.enable_inplace_requires_grad
-load_decompositions: Callable[[], None] = predispatch.lazy_load_decompositions
+load_decompositions: Callable[[], None] = _of_vmap["lazy_load_decompositions"]
 is_batched: Callable[[torch.Tensor], bool] = _C._functorch.is_batchedtensor
 is_wrapped: Callable[[torch.Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor
 
