@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
 from stepper.analysis.line import Line
@@ -64,9 +64,14 @@ def break_lines(
             f"{plural(times, 'graph break')} of {plural(len(found), 'cause')}: {', '.join(came)}",
             role="title",
         )
+    numbers = {
+        each.found.id: number for number, cause in enumerate(found, 1) for each in cause.occurrences
+    }
     for number, cause in enumerate(found, 1):
         yield Line("")
         yield from _cause(recording, cause, number, trying)
+        for occurrence in cause.occurrences:
+            yield from _occurrence(recording, occurrence, numbers)
     if given_up:
         yield Line("")
         yield Line("skipped without a graph break", role="title")
@@ -108,8 +113,6 @@ def _cause(
     if cause.instruction is not None:
         yield Line(f"   at {instruction_text(cause.instruction)}", cause.moment)
         yield from _stack(recording, cause)
-    for each in cause.occurrences:
-        yield from _occurrence(recording, each)
 
 
 def _asked_by(cause: Cause) -> PythonFrame | None:
@@ -151,11 +154,21 @@ def _stack(recording: Recording, cause: Cause) -> Iterator[Line]:
         yield Line(f"     … {plural(len(stack) - _STACK, 'more value')}", cause.moment, "dim")
 
 
-def _occurrence(recording: Recording, found: Occurrence) -> Iterator[Line]:
+def _occurrence(
+    recording: Recording, found: Occurrence, numbers: Mapping[int, int]
+) -> Iterator[Line]:
     name, cwd = compiled_title(recording, found.translation), recording.facts.cwd
     what = "splits" if found.found.resumes else "fails" if found.failed else "gives up"
     moment = found.found.moment
     yield Line(f"   {what} {name}", moment)
+    if found.left_by is not None:
+        number = numbers.get(found.left_by.id)
+        by = "a break" if number is None else str(number)
+        left = "what calls it"
+        if found.left_by.resumes:
+            at = found.left_by.user_stack[0]
+            left = f"the call at {short_path(at.filename, cwd)}:{at.line}"
+        yield Line(f"     compiled by itself since {by} leaves {left} to Python", moment)
     for frame in found.found.user_stack:
         yield Line(f"     {short_name(python_frame_line(frame, cwd))}", moment, "dim")
     if found.resumed:

@@ -57,6 +57,9 @@ class Occurrence(msgspec.Struct, frozen=True):
     the frame was given up."""
     resumed: tuple[Translation, ...]
     """Compilations of the resume function that goes on after it."""
+    left_by: GraphBreak | None
+    """The earlier break that leaves a call to Python, by which the function that breaks is run, so
+    that it is compiled by itself; None: none is known, or the function is called by the program."""
 
     @property
     def failed(self) -> bool:
@@ -395,7 +398,30 @@ class _Reader:
         code = self._resume_codes.get(site) if site is not None else None
         if found.resumes and code is not None:
             resumed = (each for each in self._resuming if each.code == code and each.id > item.id)
-        return Occurrence(found, item, self._length(attempt) if thrown_away else 0, tuple(resumed))
+        wasted = self._length(attempt) if thrown_away else 0
+        return Occurrence(found, item, wasted, tuple(resumed), self._left_by(found, item))
+
+    def _left_by(self, found: GraphBreak, item: Translation) -> GraphBreak | None:
+        if item.resume_of:
+            return None  # it goes on after a break, which is told with that one
+        earlier = [each for each in self._broken if each[0].id < item.id]
+        for place in reversed(item.python_stack):
+            for owner, each in reversed(earlier):
+                if not _runs(owner, each, place):
+                    continue
+                # A helper that breaks where it is inlined breaks by itself for the same reason.
+                return each if self.place_of(each) != self.place_of(found) else None
+        return None
+
+    @cached_property
+    def _broken(self) -> list[tuple[Translation, GraphBreak]]:
+        """The breaks that are no error, and the compilations that they are of."""
+        recording = self._recording
+        owners = (
+            (recording.translation(recording.attempt(each.attempt).translation), each)
+            for each in recording.graph_breaks()
+        )
+        return [row for row in owners if row[1].resumes or row[0].outcome is Outcome.SKIPPED]
 
     def _length(self, attempt: Attempt) -> int:
         """How many instructions an attempt has; other threads may have interpreted meanwhile."""
@@ -407,6 +433,16 @@ class _Reader:
             for run in recording.runs(attempt.first_moment, last)
             for frame in run.frames
         )
+
+
+def _runs(owner: Translation, broken: GraphBreak, place: PythonFrame) -> bool:
+    """Whether a line runs in Python because of a break: the line that it splits, or any of a
+    function that is given up."""
+    name = place.function.rpartition(".")[2]
+    if broken.resumes:
+        at = broken.user_stack[0] if broken.user_stack else None
+        return at is not None and (at.filename, at.line) == (place.filename, place.line)
+    return (owner.filename, owner.name.rpartition(".")[2]) == (place.filename, name)
 
 
 def only_marked(recording: Recording, attempt: int, moment: int) -> bool:

@@ -185,6 +185,44 @@ def test_a_break_that_repeats_with_each_compilation(
     assert [item.compile_id for item in cause.resume_functions] == ["1/0", "1/1", "1/2"]
 
 
+LEFT = """
+import torch
+
+def inner(x):
+    torch._dynamo.graph_break()
+    return x + 1
+
+@torch.compiler.disable(recursive=False)
+def outer(x):
+    return inner(x.sin())
+
+@torch.compile(backend="eager")
+def f(x):
+    return outer(x) * 2
+
+f(torch.ones(2))
+"""
+
+
+def test_what_runs_by_itself_names_the_break_that_leaves_it_to_python(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    path = program(LEFT)
+    recording = recorded(path)
+    by_itself, leaving = cause_in(recording, "inner"), cause_in(recording, "f")
+    (left,) = {each.left_by for each in by_itself.occurrences}
+    assert left is leaving.occurrences[0].found
+    assert {each.left_by for each in leaving.occurrences} == {None}
+    text = "\n".join(line.text for line in break_lines(recording))
+    number = re.search(r"^(\d)\. .* in f$", text, re.MULTILINE)
+    assert number is not None
+    assert re.search(
+        rf"compiled by itself since {number[1]} leaves the call at .*:14 to Python", text
+    )
+    alone = "\n".join(line.text for line in break_lines(recording, "inner"))
+    assert "compiled by itself since a break leaves the call at" in alone
+
+
 def test_a_skipped_frame_of_any_name_is_told_whole(tmp_path: Path) -> None:
     tape = Tape(str(tmp_path / "a.stepper"))
     frame = SkippedFrame(1, 0, "f (a.py:1): g", "b (c.py:2): d.py", 3, "why (e.py:4): so")
