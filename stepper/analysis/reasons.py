@@ -23,6 +23,8 @@ from stepper.support.guarded_values import membership_of
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _COMMENT = re.compile(r"\s{2,}# |\s+# (?=.*# )|\nUser stack trace:")
 
+A_TENSOR = "a tensor type"
+"""What Dynamo calls the type that it has seen, whichever it was."""
 _TENSOR = re.compile(
     r"tensor '(?P<source>.*?)' (?P<what>size|stride|dtype|rank|requires_grad|dispatch key set)"
     r" mismatch(?: at index (?P<at>\d+))?\.\s+expected (?P<expected>.*?)[,.] actual (?P<actual>.*)",
@@ -32,7 +34,7 @@ _TENSOR_ONE_SIDED = re.compile(
     r"tensor '(?P<source>.*?)' requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"
 )
 _TENSOR_TYPE = re.compile(
-    r"expected type of '(?P<source>.*?)' to be (?P<expected>a tensor type), ' but found "
+    rf"expected type of '(?P<source>.*?)' to be (?P<expected>{A_TENSOR}), ' but found "
     r"<class '(?P<actual>[^']*)'>"
 )
 _TYPE = re.compile(

@@ -22,7 +22,7 @@ from typing import NamedTuple, overload
 import msgspec
 
 from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
-from stepper.analysis.reasons import Reason, parse_check, reasons_of
+from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import spelled, unscoped
@@ -33,7 +33,7 @@ from stepper.analysis.walks import (
     expressions_in,
     source_of,
 )
-from stepper.analysis.wanted import Wanted, differing, varying, wanted_by
+from stepper.analysis.wanted import Wanted, differing, had_by, varying, wanted_by, wants_of
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
@@ -72,6 +72,7 @@ _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
 
+_A_TENSOR = Words(A_TENSOR)
 _FEW = 8
 """Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
 _COMPARED = 64
@@ -200,21 +201,21 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def nearest(self) -> Tried | None:
-        """The entry with the fewest things in its way; of several one where they are new: what
-        another entry was made for is not why one more is."""
-        found: list[Tried] = []
-        fewest = 0
+        """The entry with the fewest things in its way, of those where one is new: what another
+        entry was made for is not why one more is."""
+        wanted = self.find_wanted() if len(self.tried) > 1 else []
+        found: Tried | None = None
+        least = (True, 0)
         for each in self.tried:
             count = len(changes_of(each))
-            if count and (not found or count <= fewest):
-                found = [*found, each] if count == fewest else [each]
-                fewest = count
-            if fewest == 1 and len(self.tried) > _FEW:
+            if not count:
+                continue
+            distance = (not _new(each, wanted), count)
+            if found is None or distance < least:
+                found, least = each, distance
+            if least == (False, 1) and len(self.tried) > _FEW:
                 break
-        if len(found) > 1:
-            wanted = self.find_wanted()
-            found.sort(key=lambda each: not _new(each, wanted))
-        return found[0] if found else None
+        return found
 
 
 def _new(tried: Tried, wanted: list[Wanted]) -> bool:
@@ -303,6 +304,13 @@ class _Wants(NamedTuple):
     all: Wanted
     unlike: Wanted
     """What not all compilations of the function want alike."""
+    had: Wanted
+    """What the call had that it was made for, where it wants a symbol."""
+
+    @property
+    def call(self) -> Wanted:
+        """What the call had, as far as it is known."""
+        return self.all | self.had
 
 
 class _Reader:
@@ -358,7 +366,7 @@ class _Reader:
                 for check in (*failed, *entry.behind)
             ]
             if not failures:  # nothing of it could be asked again: the compiler's words are left
-                wants = self._wants(item.code)[item.id].all
+                wants = self._wants(item.code)[item.id].call
                 failures = [_said(words, wants) for words in said if words.entry == entry.entry]
             yield self._tried(item, entry.entry, failures)
 
@@ -373,7 +381,7 @@ class _Reader:
             source = failure.source or (sizes.pop() if len(sizes) == 1 else "")
             return msgspec.structs.replace(failure, source=source)
         source, what, expected = compared
-        wanted = self._wants(item.code)[item.id].all.get((source, Aspect(what)), UNKNOWN)
+        wanted = self._wants(item.code)[item.id].call.get((source, Aspect(what)), UNKNOWN)
         actual = wanted if failure.saw == UNKNOWN else failure.saw
         return msgspec.structs.replace(
             failure, source=source, differences=(Difference(what, expected, actual),)
@@ -394,7 +402,7 @@ class _Reader:
         looks: list[Callable[[], Tried]] = []
         for label, words in about.items():
             if label not in known:
-                failure = _said(words, self._wants(item.code)[item.id].all)
+                failure = _said(words, self._wants(item.code)[item.id].call)
                 looks.append(partial(self._tried, item, label, [failure]))
         # What the compiler has spoken of comes first.
         entries.sort(key=lambda each: each.compile_id not in about)
@@ -406,10 +414,10 @@ class _Reader:
     def _compared(self, item: Translation, entry: Translation, words: Reason | None) -> Tried:
         """An entry, as far as it wants something else than the compilation that followed."""
         wanted = self._wants(item.code)
-        new, unlike = wanted[item.id]
-        failures = [_said(words, new)] if words is not None else []
+        new = wanted[item.id]
+        failures = [_said(words, new.call)] if words is not None else []
         known = {(f.source, d.aspect) for f in failures for d in f.differences}
-        for source, difference in differing(wanted[entry.id].unlike, unlike):
+        for source, difference in differing(wanted[entry.id].unlike, new.unlike | new.had):
             if (source, difference.aspect) not in known:
                 failures.append(
                     Failure(
@@ -428,8 +436,10 @@ class _Reader:
         if found is None:
             items = self._by_code[code]
             wanted = [wanted_by(self._recording, item) for item in items]
-            pairs = zip(items, wanted, varying(wanted), strict=True)
-            found = self._wanted[code] = {item.id: _Wants(*both) for item, *both in pairs}
+            found = self._wanted[code] = {
+                item.id: _Wants(all, unlike, had_by(self._recording, item))
+                for item, all, unlike in zip(items, wanted, varying(wanted), strict=True)
+            }
         return found
 
     def _wanted_before(self, item: Translation) -> list[Wanted]:
@@ -462,8 +472,22 @@ class _Reader:
         guard = self._installed[key]
         if guard is None:
             return failure
+        if any(each.expected == _A_TENSOR for each in failure.differences):
+            failure = self._of_type(failure, guard)
         origin = partial(self._origin, guard)
         return msgspec.structs.replace(failure, find_origin=origin, source=guard.source)
+
+    def _of_type(self, failure: Failure, guard: Guard) -> Failure:
+        """With the type of the tensor that the entry was made for."""
+        value = self._origin(guard).value
+        if value is None or not value.type:
+            return failure
+        type_ = Words(value.type)
+        differences = tuple(
+            msgspec.structs.replace(each, expected=type_) if each.expected == _A_TENSOR else each
+            for each in failure.differences
+        )
+        return msgspec.structs.replace(failure, differences=differences)
 
     def _origin(self, guard: Guard) -> Origin:
         found = self._origins.get(guard.id)
@@ -574,7 +598,7 @@ def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) 
 def _said(words: Reason, new: Wanted) -> Failure:
     """What the compiler said; what it leaves out is what the new compilation wants."""
     differences = tuple(
-        msgspec.structs.replace(each, actual=new.get((words.source, each.aspect), UNKNOWN))
+        msgspec.structs.replace(each, actual=wants_of(new, words.source, each.aspect))
         if words.source and each.actual == UNKNOWN
         else each
         for each in words.differences

@@ -26,6 +26,11 @@ from stepper.recording.reader import Recording
 
 _RANK = Aspect("rank")
 _TENSOR = Words("Tensor")
+_TORCH_TENSOR = Words("torch.Tensor")
+_NONE = Words("NoneType")
+_NUMBERS = (bool, int, float, complex)
+_TYPES_OF_NUMBERS = tuple(Words(each.__name__) for each in _NUMBERS)
+_FLOAT = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]?\d+")
 _FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
@@ -50,9 +55,37 @@ def wanted_by(recording: Recording, translation: Translation) -> Wanted:
         if symbol.fixed
     }
     for node in recording.nodes(None, attempt=attempts[-1].id):
+        # A float that is an input is a tensor in the graph, and nowhere else.
         if node.op == "placeholder" and node.source and not node.graph:
-            found.update(_of_tensor(unscoped(node.source), node, fixed))
+            source = unscoped(node.source)
+            if found.get((source, Aspect("type"))) not in _TYPES_OF_NUMBERS:
+                found.update(_of_tensor(source, node, fixed))
     return found
+
+
+def had_by(recording: Recording, translation: Translation) -> Wanted:
+    """What the call had for which an entry was made, where the entry has a symbol for it; empty
+    where no entry was made, or the compiler says no number."""
+    attempts = recording.attempts(translation.id)
+    if not attempts:
+        return {}
+    symbols = symbols_at(recording, attempts[-1].id)
+    numbers = {name: _number(symbol.born.hint) for name, symbol in symbols.items()}
+    found: Wanted = {}
+    for name, symbol in symbols.items():
+        for source in symbol.sources:
+            found[unscoped(source), Aspect("value")] = numbers[name]
+    for node in recording.nodes(None, attempt=attempts[-1].id):
+        if node.op == "placeholder" and node.source and not node.graph and node.meta is not None:
+            for at, each in enumerate(node.meta.shape or ()):
+                found[unscoped(node.source), Aspect("size", at)] = numbers.get(each, UNKNOWN)
+    return {key: number for key, number in found.items() if number != UNKNOWN}
+
+
+def _number(text: str) -> Datum:
+    if text.lstrip("-").isdecimal():
+        return int(text)
+    return float(text) if _FLOAT.fullmatch(text) else UNKNOWN
 
 
 @lru_cache(maxsize=16_384)
@@ -124,7 +157,7 @@ def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
     Sizes and strides count where both have numbers, and strides where the sizes are the same. Of
     what is None for one and a tensor, or of a type, for the other, that is the difference.
     """
-    found = [*_none_or_not(earlier, later)]
+    found = [*_of_kinds(earlier, later)]
     for (source, aspect), wants in earlier.items():
         new = later.get((source, aspect), UNKNOWN)
         if new == UNKNOWN or alike(new, wants):
@@ -139,18 +172,36 @@ def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
     return [each for each in found if not (each[1].what == "stride" and each[0] in resized)]
 
 
-def _none_or_not(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]]:
-    for (source, _), wants in earlier.items():
-        if wants is None and (there := _kind_of(later, source)) is not None:
-            found = Words("<Tensor>") if there == _TENSOR else UNKNOWN
-            yield source, Difference("value", None, found)
-    for (source, _), wants in later.items():
-        if wants is None and (there := _kind_of(earlier, source)) is not None:
-            yield source, Difference("type", there, Words("NoneType"))
+def _of_kinds(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]]:
+    """What is a tensor or None for one, and of another type for the other."""
+    for source in dict.fromkeys(source for source, _ in (*earlier, *later)):
+        was, now = _kind_of(earlier, source), _kind_of(later, source)
+        if was is None or now is None or was == now or not {_TENSOR, _NONE} & {was, now}:
+            continue
+        value = earlier.get((source, Aspect("value")), UNKNOWN)
+        if value is None or (value != UNKNOWN and now == _TENSOR):
+            found = Words("<Tensor>") if now == _TENSOR else UNKNOWN
+            yield source, Difference("value", value, found)
+        elif (source, Aspect("type")) not in earlier or (source, Aspect("type")) not in later:
+            yield source, Difference("type", was, now)
 
 
-def _kind_of(wanted: Wanted, source: str) -> Datum | None:
-    """The type that a value must have, where its value may be any."""
-    if (source, Aspect("dtype")) in wanted:
-        return _TENSOR
-    return None if (source, Aspect("value")) in wanted else wanted.get((source, Aspect("type")))
+def wants_of(wanted: Wanted, source: str, aspect: Aspect) -> Datum:
+    """What is wanted of a source: of its type also what its other guards show."""
+    found = wanted.get((source, aspect), UNKNOWN)
+    if found == UNKNOWN and aspect == Aspect("type"):
+        return _kind_of(wanted, source) or UNKNOWN
+    return found
+
+
+def _kind_of(wanted: Wanted, source: str) -> Words | None:
+    """The type that a value must have; None: it is not known."""
+    value = wanted.get((source, Aspect("value")), UNKNOWN)
+    if value is None:
+        return _NONE
+    if type(value) in _NUMBERS:
+        return Words(type(value).__name__)
+    known = wanted.get((source, Aspect("type")))
+    if isinstance(known, Words) and known != _TORCH_TENSOR:
+        return known
+    return _TENSOR if known is not None or (source, Aspect("dtype")) in wanted else None

@@ -87,8 +87,10 @@ def _agrees(failure: Failure, reason: Reason) -> None:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_without_lookups_what_is_said_is_true(program: str, recorded: Recorded) -> None:
-    known = recompilations(recorded(program, "--lookups"))
-    inferred = recompilations(recorded(program))
+    _is_true(recompilations(recorded(program)), recompilations(recorded(program, "--lookups")))
+
+
+def _is_true(inferred: list[Recompilation], known: list[Recompilation]) -> None:
     assert [each.translation.compile_id for each in inferred] == [
         each.translation.compile_id for each in known
     ]
@@ -106,6 +108,65 @@ def test_without_lookups_what_is_said_is_true(program: str, recorded: Recorded) 
                     assert unscoped(failure.text) in texts
                 elif failure.differences[0].actual != UNKNOWN:
                     assert facts(failure) <= real
+
+
+SYMBOLS = """
+import torch
+
+@torch.compile(backend="eager")
+def f(x, count, scale):
+    y = x * scale
+    return y + 1 if count % 2 else y - 1
+
+for size, count, scale in ((2, 3, 0.5), (3, 4, 0.25), (8, 7, 0.125), (2, 3, torch.tensor(2.0))):
+    f(torch.ones(size), count, scale)
+"""
+
+
+def test_the_call_is_known_where_its_entry_has_symbols(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    path = program(SYMBOLS)
+    inferred, known = recompilations(recorded(path)), recompilations(recorded(path, "--lookups"))
+    _is_true(inferred, known)
+    odd = inferred[1]
+    of_the_first = next(tried for tried in odd.tried if tried.entry == "0/0")
+    assert set[object]().union(*map(facts, of_the_first.failures)) == {
+        ("x", Aspect("size", 0), 2, 8),
+        ("count", Aspect("value"), 3, 7),
+        ("scale", Aspect("value"), 0.5, 0.125),
+    }
+
+
+COUNTED = """
+from collections import defaultdict
+
+import torch
+
+class Counting(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.counts = defaultdict(int)
+
+    def forward(self, x):
+        self.counts["calls"] += 1
+        self.counts["rows"] += x.shape[0]
+        return x * 2
+
+count = torch.compile(Counting(), backend="eager")
+for _ in range(4):
+    count(torch.ones(2))
+"""
+
+
+def test_an_entry_that_another_serves_is_not_the_nearest(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    path = program(COUNTED)
+    found = history_of(recorded(path), "Counting.forward")
+    assert [(each.source, each.seen) for each in found.series][:1] == [
+        ("self.counts['calls']", "1, 2, 3")
+    ]
 
 
 @pytest.mark.parametrize(

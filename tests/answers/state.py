@@ -350,7 +350,7 @@ class Tagged(torch.Tensor):
 
 @case(
     "", "why-recompile",
-    cause="type of x changes: a tensor type, tests.answers.state.Tagged",
+    cause="type of x changes: Tensor, tests.answers.state.Tagged",
     advice="always as the same type",
     counts=(2, 1),
     never=("a list and a tuple", "make the class once"),
