@@ -99,6 +99,7 @@ _WORDS = {
     ),
     "torch.cond: improper predicate": "pass a bool, or a tensor of one bool",
     "torch.while_loop: unsupported cond_fn return type": "let it return a bool, or a tensor of one",
+    "BUILD_STRING type error": "make the text outside of the compiled function",
     "Call to `torch._dynamo.graph_break()`": "remove the call; somebody asked for this break",
     "Call to `torch._dynamo.skip_frame()`": "remove the call; somebody asked for this",
     "Skip calling `torch.compiler.disable()`d function": (

@@ -475,6 +475,20 @@ def _shared(broken: Broken) -> Remedy | None:
     )
 
 
+_DELAYED = "Unsupported function call (delayed)"
+_IN_PLACE = "inplace view on a graph input"
+
+
+def _in_place(broken: Broken) -> Remedy | None:
+    """A method that changes the shape of one of the function's own arguments."""
+    if broken.kind != _DELAYED or _IN_PLACE not in broken.explanation:
+        return None
+    return Remedy(
+        "the shape of an argument is changed in place: use the method without its underscore, "
+        "which returns another tensor, or do it before the call"
+    )
+
+
 def _by_kind(broken: Broken) -> Remedy | None:
     """What is known of the kind."""
     return CHANGES.get(broken.kind)
@@ -528,6 +542,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "operation in C": _operation_in_c,
     "generator": _generator,
     "shared": _shared,
+    "in place": _in_place,
     "kind": _by_kind,
 }
 """In the order in which they are asked."""

@@ -131,6 +131,17 @@ def _needed(it: Changing) -> Advice | None:
     return it.advise(text, fact)
 
 
+def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
+    """A size that is a symbol in the newest entry, and of which an earlier one needed the value:
+    there a mark is refused, and a symbol from the first call on saves nothing."""
+    for size in reversed(it.sizes):
+        cause = cause_of(size) if size.symbol is not None and size.value else None
+        if cause is not None:
+            text, fact = needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
+            return it.advise(text, f"{fact}, though {entry} has it as {symbol}")
+    return None
+
+
 def _static(it: Changing) -> Advice | None:
     """A size that the program has marked as static."""
     entries = [size.translation.compile_id for size in it.sizes if size.static]
@@ -225,6 +236,8 @@ def _automatic(it: Changing) -> Advice | None:
         return None
     if it.unmet:
         return it.one_more(entry)
+    if needed := _needed_elsewhere(it, entry, symbol):
+        return needed
     return it.advise(
         f"{compiler(it.history)} has made size {it.dim} of {it.name} a symbol by itself. To save "
         f"the entry for its first size: {_how(it)}.",

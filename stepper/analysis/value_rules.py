@@ -223,11 +223,11 @@ def _subscribes(row: Instruction) -> bool:
 
 
 def _int_of_a_module(it: Changing) -> Advice | None:
-    """An int that is an attribute of an nn.Module."""
+    """An int that belongs to an nn.Module: an attribute, or in a dictionary that is one."""
     if not _a_number(it) or not _belongs_to_a_module(it):
         return None
     text = (
-        f"An int that is an attribute of an nn.Module is a constant of the graph. Keep {it.name} "
+        f"An int that belongs to an nn.Module is a constant of the graph. Keep {it.name} "
         "in a tensor (register_buffer), or count outside of the compiled function."
     )
     # With dynamic=False it would be a constant with the setting, too.
@@ -265,7 +265,7 @@ def _default_int(it: Changing) -> Advice | None:
 def _belongs_to_a_module(it: Changing) -> bool:
     """Whether Dynamo has guarded the value as part of an nn.Module."""
     path = path_of(it.series.source)
-    if path is None or not path.steps or not path.steps[-1].startswith("."):
+    if path is None or not path.steps:
         return False
     for each in it.history.recompilations:
         for attempt in it.recording.attempts(each.translation.id)[-1:]:

@@ -3,6 +3,7 @@ little."""
 
 from __future__ import annotations
 
+import collections
 import contextlib
 from typing import Any
 
@@ -202,3 +203,89 @@ def attribute_that_hides_its_base_class(run: Run) -> None:
     if not run.remedied:
         DeepPlan.depth = 3
     as_deep(ones(2), DeepPlan())
+
+
+@case(
+    "", "why-recompile",
+    cause="size[2] of x grows: 8, 12, 16",
+    advice="Size 2 of x is a symbol until",
+    counts=(5, 2),
+    never=("mark_dynamic(x, 2)",),
+    function="Detector",
+)  # fmt: skip
+def shape_that_is_kept(run: Run) -> None:
+    """Where the sizes are the same as before, the comparison needs their values."""
+
+    class Detector(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.shape: Any = None
+            self.anchors = torch.empty(0)
+
+        def forward(self, x: Any) -> Any:
+            if run.remedied:
+                return x.flatten(2) + torch.arange(x.shape[2] * x.shape[3])
+            if self.shape != x.shape:  # cause
+                self.anchors = torch.arange(x.shape[2] * x.shape[3])
+                self.shape = x.shape
+            return x.flatten(2) + self.anchors
+
+    detect = run.compile(Detector())
+    for size in (8, 8, 12, 12, 16):
+        detect(ones(1, 3, size, size))
+
+
+@case(
+    "", "why-recompile",
+    cause="self.counts['calls'] grows: 1, 2, 3",
+    advice="An int that belongs to an nn.Module is a constant of the graph",
+    counts=(4, 1),
+    function="Counting",
+)  # fmt: skip
+def counts_by_name(run: Run) -> None:
+    """That nothing was counted before the first call is one entry, and not why there are more."""
+
+    class Counting(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.counts: Any = collections.defaultdict(int)
+
+        def forward(self, x: Any) -> Any:
+            if not run.remedied:
+                self.counts["calls"] += 1  # cause
+            return x * 2
+
+    count = run.compile(Counting())
+    for _ in range(4):
+        count(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="BUILD_STRING type error",
+    advice="make the text outside of the compiled function",
+    counts=(2, 1),
+)  # fmt: skip
+def text_with_a_symbol(run: Run) -> None:
+    @run.compile
+    def step(x: Any, at: int, name: str) -> Any:
+        loss = x.square().mean()
+        return loss, name if run.remedied else f"{loss:.3f} at {at}"  # cause
+
+    for at in (3, 4, 5):
+        step(ones(4), at, "loss")
+
+
+@case(
+    "", "why-break",
+    cause="inplace view on a graph input",
+    advice="the shape of an argument is changed in place",
+    counts=(1, 1),
+)  # fmt: skip
+def shape_changed_in_place(run: Run) -> None:
+    @run.compile
+    def stacked(x: Any) -> Any:
+        x = x.unsqueeze(0) if run.remedied else x.unsqueeze_(0)  # cause
+        return x + 1
+
+    stacked(ones(3))

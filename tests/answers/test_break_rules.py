@@ -48,6 +48,7 @@ AGAINST = {
     "operation in C": "date",
     "generator": "drawn_by_numpy",
     "shared": "text_from_a_branch",
+    "in place": "disabled_in_one_graph",
     "nested tensor": "item_of_a_tensor",
     "kind": "branch_on_an_item",
 }
