@@ -23,7 +23,7 @@ from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name
-from stepper.client.text import is_installed, one_line, source_line
+from stepper.client.text import function_name, is_installed, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.resume_names import resumed
@@ -438,11 +438,11 @@ class _Reader:
 def _runs(owner: Translation, broken: GraphBreak, place: PythonFrame) -> bool:
     """Whether a line runs in Python because of a break: the line that it splits, or any of a
     function that is given up."""
-    name = place.function.rpartition(".")[2]
     if broken.resumes:
         at = broken.user_stack[0] if broken.user_stack else None
         return at is not None and (at.filename, at.line) == (place.filename, place.line)
-    return (owner.filename, owner.name.rpartition(".")[2]) == (place.filename, name)
+    named = function_name(owner.name) == function_name(place.function)
+    return named and owner.filename == place.filename
 
 
 def only_marked(recording: Recording, attempt: int, moment: int) -> bool:

@@ -19,7 +19,7 @@ from stepper.analysis.handed_on import as_compiled
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same, symbols_at
 from stepper.analysis.sources import Path, path_of, unscoped
-from stepper.model.datum import UNKNOWN, Datum, Words, alike, size
+from stepper.model.datum import UNKNOWN, Datum, Words, alike, number, size
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.trace import Node, Translation
 from stepper.recording.reader import Recording
@@ -30,7 +30,6 @@ _TORCH_TENSOR = Words("torch.Tensor")
 _NONE = Words("NoneType")
 _NUMBERS = (bool, int, float, complex)
 _TYPES_OF_NUMBERS = tuple(Words(each.__name__) for each in _NUMBERS)
-_FLOAT = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]?\d+")
 _FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
@@ -70,7 +69,7 @@ def had_by(recording: Recording, translation: Translation) -> Wanted:
     if not attempts:
         return {}
     symbols = symbols_at(recording, attempts[-1].id)
-    numbers = {name: _number(symbol.born.hint) for name, symbol in symbols.items()}
+    numbers = {name: number(symbol.born.hint) for name, symbol in symbols.items()}
     found: Wanted = {}
     for name, symbol in symbols.items():
         for source in symbol.sources:
@@ -79,13 +78,7 @@ def had_by(recording: Recording, translation: Translation) -> Wanted:
         if node.op == "placeholder" and node.source and not node.graph and node.meta is not None:
             for at, each in enumerate(node.meta.shape or ()):
                 found[unscoped(node.source), Aspect("size", at)] = numbers.get(each, UNKNOWN)
-    return {key: number for key, number in found.items() if number != UNKNOWN}
-
-
-def _number(text: str) -> Datum:
-    if text.lstrip("-").isdecimal():
-        return int(text)
-    return float(text) if _FLOAT.fullmatch(text) else UNKNOWN
+    return {key: value for key, value in found.items() if value != UNKNOWN}
 
 
 @lru_cache(maxsize=16_384)

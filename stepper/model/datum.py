@@ -179,6 +179,17 @@ def size(text: str) -> Datum:
     return int(text) if text.lstrip("-").isdecimal() else Words(text)
 
 
+def number(text: str) -> Datum:
+    """What a compiler writes for the value of a symbol, as data: a number, or not known."""
+    whole = size(text)
+    if isinstance(whole, int):
+        return whole
+    try:
+        return float(text)
+    except ValueError:
+        return UNKNOWN
+
+
 def alike(one: Datum, other: Datum) -> bool:
     """Whether two are the same value of the same type: 1 is neither 1.0 nor True, and NaN is
     NaN."""
