@@ -58,12 +58,14 @@ IN_ANALYSIS = {
         "": "torch's: the message of a graph break, the name of a resume function",
         "_hints": "torch's message",
         "cause": "torch's message",
-        "change": "torch's message",
         "_explanation": "torch's message",
-        "skipped": "the compiler's, cut to its first line",
         "_operands": "CPython's names of instructions",
         "_mapped": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
+    },
+    "skipped_frames.py": {
+        "change": "torch's message",
+        "skipped": "the compiler's, cut to its first line",
     },
     "call_sites.py": {
         "_meant": "Python's qualified names",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from stepper.analysis.breaks import Cause, Occurrence, Skipped, causes, skipped
+from stepper.analysis.breaks import Cause, Occurrence, causes
 from stepper.analysis.line import Line
+from stepper.analysis.skipped_frames import Skipped, skipped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
 from stepper.client.frame_names import compiled_title, is_meant

@@ -1,8 +1,10 @@
-"""Why graphs broke and frames were skipped, and what that cost, over a whole run.
+"""Why graphs broke, and what that cost, over a whole run.
 
 One cause often breaks more than once: a `print` in a helper breaks the frame that inlines it, then
 the helper when it is compiled by itself, and again in each resume function that reaches it. What
-breaks at one instruction's line for one reason is one *cause*, told once with how often.
+breaks at one instruction's line for one reason is one *cause*, told once with how often. Where that
+line is a library's, each line of the program that leads to it is a cause of its own: it is what one
+can change.
 
 What a cause costs is counted in instructions, which the recording has exactly: those of attempts
 that were thrown away and of frames that were given up (interpreted for nothing), and those of the
@@ -14,15 +16,16 @@ from __future__ import annotations
 import itertools
 import os
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from operator import itemgetter
 
 import msgspec
 
-from stepper.analysis.break_changes import CHANGES, Remedy
+from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import Broken, advised, raises_either_way
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import compiled_name
 from stepper.client.text import function_name, is_installed, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
@@ -68,7 +71,8 @@ class Occurrence(msgspec.Struct, frozen=True):
 
 
 class Cause(msgspec.Struct, frozen=True):
-    """Breaks at one line of the program for one reason."""
+    """Breaks at one line for one reason; where it is a library's, at one of the program's that
+    leads there."""
 
     kind: str
     """Dynamo's name for the kind, or the first line of its message."""
@@ -128,62 +132,17 @@ class Cause(msgspec.Struct, frozen=True):
         return self.wasted + sum(item.instructions for item in self.resume_functions)
 
 
-class Skipped(msgspec.Struct, frozen=True):
-    """Frames that run uncompiled for a reason that is no graph break."""
-
-    name: str
-    """The function's name."""
-    filename: str
-    line: int
-    """Where the function begins."""
-    reason: str
-    """In one line."""
-    times: int
-    wasted: int
-    """Instructions interpreted for nothing."""
-    moment: MomentId
-
-    @property
-    def change(self) -> Remedy | None:
-        """The nearest change that avoids it, where the reason begins with Dynamo's name for its
-        kind; None: none is known."""
-        found = (change for kind, change in CHANGES.items() if self.reason.startswith(kind))
-        return next(found, None)
-
-
 def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
     """Every cause of graph breaks, in walks after the one given, the most expensive first."""
     reader = recording.derived(_Reader)
-    groups: dict[tuple[str, PythonFrame | None], list[GraphBreak]] = {}
+    groups: dict[tuple[object, ...], list[GraphBreak]] = {}
     for each in recording.graph_breaks():
         if recording.attempt(each.attempt).translation <= after:
             continue
-        groups.setdefault((kinds_of(each)[0], reader.place_of(each)), []).append(each)
+        key = (kinds_of(each)[0], reader.place_of(each), reader.asked_at(each))
+        groups.setdefault(key, []).append(each)
     found = [reader.cause(group) for group in groups.values()]
     return sorted(found, key=lambda cause: (-cause.cost, cause.moment))
-
-
-def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
-    """Frames that were given up without a graph break, in walks after the one given, or never
-    looked at; each reason once."""
-    found: dict[tuple[str, str, int, str], list[tuple[int, int]]] = {}
-    broken = {each.attempt for each in recording.graph_breaks()}
-    for item in compilations(recording):
-        if item.outcome is not Outcome.SKIPPED or item.id <= after:
-            continue
-        attempts = recording.attempts(item.id)
-        if any(attempt.id in broken for attempt in attempts):
-            continue
-        reason = one_line(item.reason.partition("\n")[0])
-        key = (compiled_name(recording, item), item.filename, item.line, reason)
-        found.setdefault(key, []).append((item.first_moment, item.instructions))
-    for frame in recording.skipped_frames():
-        key = (frame.name, frame.filename, frame.line, one_line(frame.reason))
-        found.setdefault(key, []).append((frame.moment, 0))
-    return [
-        Skipped(*key, times=len(each), wasted=sum(n for _, n in each), moment=each[0][0])
-        for key, each in found.items()
-    ]
 
 
 def cause_of_one(recording: Recording, found: GraphBreak) -> Cause:
@@ -399,29 +358,55 @@ class _Reader:
         if found.resumes and code is not None:
             resumed = (each for each in self._resuming if each.code == code and each.id > item.id)
         wasted = self._length(attempt) if thrown_away else 0
-        return Occurrence(found, item, wasted, tuple(resumed), self._left_by(found, item))
+        left_by = self._left_by(item)
+        # A helper that breaks where it is inlined breaks by itself for the same reason.
+        if left_by is not None and self.place_of(left_by) == self.place_of(found):
+            left_by = None
+        return Occurrence(found, item, wasted, tuple(resumed), left_by)
 
-    def _left_by(self, found: GraphBreak, item: Translation) -> GraphBreak | None:
+    def asked_at(self, found: GraphBreak) -> tuple[str, int] | None:
+        """The program's own line that leads to one of a library's: what to change is there. Of what
+        is compiled by itself, that of the break which left it to Python. None: none is known, or
+        the line that breaks is the program's."""
+        place = self.place_of(found)
+        if place is None or not is_installed(place.filename):
+            return None
+        for frame in reversed(found.user_stack):
+            if not is_installed(frame.filename):
+                return frame.filename, frame.line
+        attempt = self._recording.attempt(found.attempt)
+        left_by = self._left_by(self._recording.translation(attempt.translation))
+        return None if left_by is None else self.asked_at(left_by)
+
+    def _left_by(self, item: Translation) -> GraphBreak | None:
+        """The earlier break that leaves a call to Python, by which a compilation came to be."""
         if item.resume_of:
             return None  # it goes on after a break, which is told with that one
-        earlier = [each for each in self._broken if each[0].id < item.id]
         for place in reversed(item.python_stack):
-            for owner, each in reversed(earlier):
-                if not _runs(owner, each, place):
-                    continue
-                # A helper that breaks where it is inlined breaks by itself for the same reason.
-                return each if self.place_of(each) != self.place_of(found) else None
+            keys = (place.filename, place.line), (place.filename, function_name(place.function))
+            for known in filter(None, map(self._leaving.get, keys)):
+                if at := bisect_left(known, item.id, key=itemgetter(0)):
+                    return known[at - 1][1]
         return None
 
     @cached_property
-    def _broken(self) -> list[tuple[Translation, GraphBreak]]:
-        """The breaks that are no error, and the compilations that they are of."""
+    def _leaving(self) -> dict[tuple[str, object], list[tuple[int, GraphBreak]]]:
+        """The breaks that are no error, with the id of the compilation, by what runs in Python
+        because of them: the line that is split, or the function that is given up."""
         recording = self._recording
-        owners = (
-            (recording.translation(recording.attempt(each.attempt).translation), each)
-            for each in recording.graph_breaks()
-        )
-        return [row for row in owners if row[1].resumes or row[0].outcome is Outcome.SKIPPED]
+        found: dict[tuple[str, object], list[tuple[int, GraphBreak]]] = {}
+        for each in recording.graph_breaks():
+            owner = recording.translation(recording.attempt(each.attempt).translation)
+            if each.resumes and each.user_stack:
+                key: tuple[str, object] = (each.user_stack[0].filename, each.user_stack[0].line)
+            elif owner.outcome is Outcome.SKIPPED:
+                key = (owner.filename, function_name(owner.name))
+            else:
+                continue
+            found.setdefault(key, []).append((owner.id, each))
+        for known in found.values():
+            known.sort(key=itemgetter(0))
+        return found
 
     def _length(self, attempt: Attempt) -> int:
         """How many instructions an attempt has; other threads may have interpreted meanwhile."""
@@ -433,16 +418,6 @@ class _Reader:
             for run in recording.runs(attempt.first_moment, last)
             for frame in run.frames
         )
-
-
-def _runs(owner: Translation, broken: GraphBreak, place: PythonFrame) -> bool:
-    """Whether a line runs in Python because of a break: the line that it splits, or any of a
-    function that is given up."""
-    if broken.resumes:
-        at = broken.user_stack[0] if broken.user_stack else None
-        return at is not None and (at.filename, at.line) == (place.filename, place.line)
-    named = function_name(owner.name) == function_name(place.function)
-    return named and owner.filename == place.filename
 
 
 def only_marked(recording: Recording, attempt: int, moment: int) -> bool:

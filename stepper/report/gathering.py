@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_lines import cost_text
-from stepper.analysis.breaks import causes, skipped
+from stepper.analysis.breaks import causes
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.reasons import Reason, reasons_of
 from stepper.analysis.recompiles import recompilations
+from stepper.analysis.skipped_frames import skipped
 from stepper.analysis.walks import compilations, graphs
 from stepper.client.frame_names import compiled_name
 from stepper.client.names import program_name

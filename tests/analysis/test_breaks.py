@@ -12,7 +12,8 @@ import torch._dynamo
 
 from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE
 from stepper.analysis.break_lines import break_lines
-from stepper.analysis.breaks import Cause, causes, skipped
+from stepper.analysis.breaks import Cause, causes
+from stepper.analysis.skipped_frames import skipped
 from stepper.model.trace import SkippedFrame
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
@@ -221,6 +222,57 @@ def test_what_runs_by_itself_names_the_break_that_leaves_it_to_python(
     )
     alone = "\n".join(line.text for line in break_lines(recording, "inner"))
     assert "compiled by itself since a break leaves the call at" in alone
+
+
+TWICE = """
+import torch
+
+def clip(p):
+    return torch.nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
+
+@torch.compile(backend="eager")
+def f(p, q):
+    one = torch.nn.utils.clip_grad_norm_(p, 1.0, error_if_nonfinite=True)
+    other = torch.nn.utils.clip_grad_norm_(q, 2.0, error_if_nonfinite=True)
+    return one + other
+
+p = torch.ones(2, requires_grad=True)
+p.grad = torch.ones(2)
+f([p], [p])
+"""
+
+
+def test_each_line_that_leads_to_one_of_torchs_is_a_cause(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    found = causes(recorded(program(TWICE)))
+    assert len({each.place for each in found}) == 1
+    called = [str(each.change) for each in found]
+    assert any("take what `one = " in each for each in called)
+    assert any("take what `other = " in each for each in called)
+
+
+BY_ITSELF = """
+import torch
+
+net = torch.nn.Linear(2, 2)
+adam = torch.optim.Adam(net.parameters())
+
+@torch.compile(backend="eager")
+def step():
+    adam.step()
+
+net(torch.ones(1, 2)).sum().backward()
+step()
+"""
+
+
+def test_a_librarys_function_that_breaks_by_itself_has_the_line_that_led_to_it(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    (found,) = causes(recorded(program(BY_ITSELF)))
+    assert len(found.occurrences) == 2
+    assert "take what `adam.step()` calls out" in str(found.change)
 
 
 def test_a_skipped_frame_of_any_name_is_told_whole(tmp_path: Path) -> None:
