@@ -219,15 +219,15 @@ def shape_that_is_kept(run: Run) -> None:
     class Detector(nn.Module):
         def __init__(self) -> None:
             super().__init__()
-            self.shape: Any = None
+            self.known: Any = None
             self.anchors = torch.empty(0)
 
         def forward(self, x: Any) -> Any:
             if run.remedied:
                 return x.flatten(2) + torch.arange(x.shape[2] * x.shape[3])
-            if self.shape != x.shape:  # cause
+            if self.known != x.shape:  # cause
                 self.anchors = torch.arange(x.shape[2] * x.shape[3])
-                self.shape = x.shape
+                self.known = x.shape
             return x.flatten(2) + self.anchors
 
     detect = run.compile(Detector())
