@@ -23,6 +23,8 @@ from stepper.support.guarded_values import membership_of
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _COMMENT = re.compile(r"\s{2,}# |\s+# (?=.*# )|\nUser stack trace:")
 
+_AS_TENSOR = "___as_tensor("
+"""With it torch up to 2.11 compares a float that is an input of the graph with itself."""
 A_TENSOR = "a tensor type"
 """What Dynamo calls the type that it has seen, whichever it was."""
 _TENSOR = re.compile(
@@ -109,6 +111,8 @@ _CHECKS = tuple(each for each in _KINDS if each[1] in _COMPARISONS)
 def parse_check(code: str) -> tuple[str, str, Datum] | None:
     """What a guard's code compares with a constant: the expression, what of it, the constant. None
     when it is no such comparison."""
+    if _AS_TENSOR in code:
+        return None
     for pattern, _, what in _CHECKS:
         match = pattern.match(code)
         if match is not None:

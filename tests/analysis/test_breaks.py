@@ -35,6 +35,11 @@ NOT_IN_ALL = {
     "Attempted to copy.deepcopy a tensor",
     "Call to `torch.compiler.disable()`",
     "Call to a time function",
+    "HOP: Non-nullified side effect",
+    "Invalid call to __build_class__",
+    "requires_grad_() intermediate leaked as output",
+    "setattr() on unsupported type",
+    "torch.Generator method",
 }
 """Kinds that the oldest torch that is supported does not have."""
 
