@@ -89,6 +89,18 @@ def test_an_allocation_that_fails_is_a_memory_error(
     prepare()()
 
 
+@pytest.mark.usefixtures("hook")
+def test_no_call_makes_a_function() -> None:
+    calls = {prepare.__name__: prepare() for prepare in CALLS}
+    codes = {name: getattr(each, "__code__", None) for name, each in calls.items()}
+    made = {
+        name: [const.co_name for const in code.co_consts if isinstance(const, types.CodeType)]
+        for name, code in codes.items()
+        if code is not None
+    }
+    assert {name: names for name, names in made.items() if names} == {}
+
+
 @pytest.mark.evaluator_out
 def test_all_of_the_extension_is_tried() -> None:
     called: set[str] = set()
@@ -169,7 +181,11 @@ def exchanged() -> Call:
 @call
 def traced() -> Call:
     at = frame()
-    return lambda: _C.AtInstruction(lambda *args: _C.value_stack(at))(at, "opcode", None)
+
+    def look(*args: object) -> object:
+        return _C.value_stack(at)
+
+    return lambda: _C.AtInstruction(look)(at, "opcode", None)
 
 
 # --- walks
