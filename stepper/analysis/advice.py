@@ -12,9 +12,10 @@ from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
+from stepper.analysis.sites import own_frame
 from stepper.analysis.sources import path_of
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import is_installed, plural, python_frame_line, short_name
+from stepper.client.text import plural, python_frame_line, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
@@ -264,8 +265,12 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
 def _place(stack: tuple[PythonFrame, ...], cwd: str) -> str:
     """The innermost line, behind the program's own that leads there where it is a library's."""
     there = python_frame_line(stack[-1], cwd)
-    own = next((each for each in reversed(stack) if not is_installed(each.filename)), stack[-1])
-    return there if own is stack[-1] else f"{python_frame_line(own, cwd)} (there {there})"
+    own = own_frame(stack)
+    return (
+        there
+        if own is None or own is stack[-1]
+        else f"{python_frame_line(own, cwd)} (there {there})"
+    )
 
 
 def seen(series: Series, name: str) -> str:

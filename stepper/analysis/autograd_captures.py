@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stepper.analysis.line import Line
+from stepper.analysis.sites import own_frame
 from stepper.client.frame_names import compiled_title
-from stepper.client.text import is_installed, place_text, plural
+from stepper.client.text import place_text, plural
 from stepper.model.timing import AUTOGRAD_CACHE, Timing
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
@@ -54,8 +55,8 @@ def _capture(
     what = capture.compile_id if item is None else compiled_title(recording, item)
     moment = capture.moment if item is None else item.first_moment
     frames = () if item is None else item.python_stack
-    own = [frame for frame in frames if not is_installed(frame.filename)]
-    at = f"  {place_text(own[-1], recording.facts.cwd)}" if own else ""
+    own = own_frame(frames)
+    at = "" if own is None else f"  {place_text(own, recording.facts.cwd)}"
     yield Line(f"  {what}{at}", moment)
     for reason in why or ["not recorded why"]:
         yield Line(f"    {reason}", moment, "dim")

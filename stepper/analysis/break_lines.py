@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from stepper.analysis.breaks import Cause, Occurrence, causes
 from stepper.analysis.line import Line
+from stepper.analysis.sites import own_frame
 from stepper.analysis.skipped_frames import Skipped, skipped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_translated
@@ -121,8 +122,7 @@ def _asked_by(cause: Cause) -> PythonFrame | None:
     program."""
     if cause.place is None or not is_installed(cause.place.filename):
         return None
-    stack = cause.occurrences[0].found.user_stack
-    return next((frame for frame in reversed(stack) if not is_installed(frame.filename)), None)
+    return own_frame(cause.occurrences[0].found.user_stack)
 
 
 def cost_text(cause: Cause) -> str:

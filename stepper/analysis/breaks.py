@@ -25,6 +25,7 @@ import msgspec
 
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import Broken, advised, raises_either_way
+from stepper.analysis.sites import own_frame
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, is_installed, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
@@ -371,9 +372,8 @@ class _Reader:
         place = self.place_of(found)
         if place is None or not is_installed(place.filename):
             return None
-        for frame in reversed(found.user_stack):
-            if not is_installed(frame.filename):
-                return frame.filename, frame.line
+        if (own := own_frame(found.user_stack)) is not None:
+            return own.filename, own.line
         attempt = self._recording.attempt(found.attempt)
         left_by = self._left_by(self._recording.translation(attempt.translation))
         return None if left_by is None else self.asked_at(left_by)

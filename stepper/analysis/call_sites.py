@@ -6,11 +6,11 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterable
 from typing import NamedTuple
 
 from stepper.analysis.places import Call, File, Files
 from stepper.analysis.replays import Function
+from stepper.analysis.sites import own_frame
 from stepper.analysis.sources import Path
 from stepper.client.scratch import Edit
 from stepper.client.text import is_installed
@@ -70,7 +70,7 @@ class CallSites:
         for item in recording.translations():
             if (item.name, item.filename, item.line) != self._place:
                 continue
-            for call in self._meant(caller(item.python_stack)):
+            for call in self._meant(own_frame(item.python_stack)):
                 # The same function may be called elsewhere, and have found an entry.
                 written = call.file.text(call.node.func)
                 for each in call.file.calls:
@@ -175,12 +175,6 @@ class CallSites:
                 )
                 found += file.around(last, "", f", {text}")[1:]
         return tuple(found)
-
-
-def caller(stack: Iterable[PythonFrame]) -> PythonFrame | None:
-    """The program's own line that made a call."""
-    ours = [frame for frame in stack if not is_installed(frame.filename)]
-    return ours[-1] if ours else None
 
 
 def _is_builtin(func: ast.expr) -> bool:

@@ -33,7 +33,7 @@ from stepper.analysis.walks import (
     expressions_in,
     source_of,
 )
-from stepper.analysis.wanted import Wanted, differing, had_by, varying, wanted_by, wants_of
+from stepper.analysis.wanted import Wanted, differing, varying, wanted_and_had, wants_of
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
@@ -435,10 +435,11 @@ class _Reader:
         found = self._wanted.get(code)
         if found is None:
             items = self._by_code[code]
-            wanted = [wanted_by(self._recording, item) for item in items]
+            both = [wanted_and_had(self._recording, item) for item in items]
+            unlike = varying([wanted for wanted, _ in both])
             found = self._wanted[code] = {
-                item.id: _Wants(all, unlike, had_by(self._recording, item))
-                for item, all, unlike in zip(items, wanted, varying(wanted), strict=True)
+                item.id: _Wants(wanted, others, had)
+                for item, (wanted, had), others in zip(items, both, unlike, strict=True)
             }
         return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from stepper.client.text import is_installed, short_path, source_line
@@ -48,6 +50,11 @@ def program_line(recording: Recording, moment: MomentId) -> UserLine | None:
     or it is not recorded."""
     lines = (site.line for site in way_to(recording, moment))
     return next((line for line in lines if not is_installed(line.place.filename)), None)
+
+
+def own_frame(stack: Sequence[PythonFrame]) -> PythonFrame | None:
+    """The innermost frame of a stack that is the program's own; None: all are a library's."""
+    return next((frame for frame in reversed(stack) if not is_installed(frame.filename)), None)
 
 
 def in_torch(filename: str) -> bool:

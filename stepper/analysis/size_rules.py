@@ -16,7 +16,7 @@ from typing import NamedTuple
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler, needed_by
 from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.shapes import cause_of, same, size_among, sizes
+from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, python_frame_line
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
@@ -123,23 +123,26 @@ def settings_of(it: Changing) -> tuple[Setting, ...]:
 
 def _needed(it: Changing) -> Advice | None:
     """A size that was a symbol in the newest entry, until the program needed its value."""
-    size = it.sizes[-1] if it.sizes else None
-    cause = cause_of(size) if size is not None and size.symbol is not None and size.value else None
-    if size is None or cause is None:
-        return None
-    text, fact = needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
-    return it.advise(text, fact)
+    needed = _asked_for(it, it.sizes[-1]) if it.sizes else None
+    return it.advise(*needed) if needed else None
 
 
 def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
     """A size that is a symbol in the newest entry, and of which an earlier one needed the value:
     there a mark is refused, and a symbol from the first call on saves nothing."""
     for size in reversed(it.sizes):
-        cause = cause_of(size) if size.symbol is not None and size.value else None
-        if cause is not None:
-            text, fact = needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
+        if needed := _asked_for(it, size):
+            text, fact = needed
             return it.advise(text, f"{fact}, though {entry} has it as {symbol}")
     return None
+
+
+def _asked_for(it: Changing, size: Size) -> tuple[str, str] | None:
+    """See `needed_by`; None: the size was no symbol, or nothing needed its value."""
+    cause = cause_of(size) if size.symbol is not None and size.value else None
+    if cause is None:
+        return None
+    return needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
 
 
 def _static(it: Changing) -> Advice | None:

@@ -19,13 +19,14 @@ from collections.abc import Callable, Iterable, Iterator
 from stepper.analysis import recompile_remedies, regions
 from stepper.analysis.break_remedies import ways_for as ways_against_break
 from stepper.analysis.breaks import causes
-from stepper.analysis.call_sites import CallSites, caller
+from stepper.analysis.call_sites import CallSites
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.places import Files
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.replays import Way
 from stepper.analysis.run_costs import Served
+from stepper.analysis.sites import own_frame
 from stepper.client.text import clip, is_installed, one_line
 from stepper.model.timing import TRACING
 from stepper.model.trace import Outcome
@@ -133,7 +134,7 @@ def _filters(sites: CallSites, served: Served) -> Iterator[Way]:
 def _few_guards(recording: Recording, files: Files) -> Iterator[Way]:
     """The stance behind the call for which something was compiled last."""
     made = [each for each in recording.translations() if each.outcome is Outcome.COMPILED]
-    frame = caller(made[-1].python_stack) if made else None
+    frame = own_frame(made[-1].python_stack) if made else None
     file = None if frame is None else files.at(frame.filename)
     if frame is None or file is None or not file.torch:
         return

@@ -38,9 +38,15 @@ Wanted = dict[tuple[str, Aspect], Datum]
 
 def wanted_by(recording: Recording, translation: Translation) -> Wanted:
     """What the entry that a translation made wants; empty when it made none."""
+    return wanted_and_had(recording, translation)[0]
+
+
+def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Wanted, Wanted]:
+    """What the entry that a translation made wants, and what the call had for which it was made,
+    where the entry has a symbol of which the compiler says the number; empty when it made none."""
     attempts = recording.attempts(translation.id)
     if not attempts:
-        return {}
+        return {}, {}
     found: Wanted = {}
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
@@ -48,10 +54,13 @@ def wanted_by(recording: Recording, translation: Translation) -> Wanted:
             if said is not None and said[2] != UNKNOWN:
                 found[said[0], Aspect(said[1])] = said[2]
     # What an input's example shows is how it was when the input was made.
-    fixed = {
-        name: symbol.value
-        for name, symbol in symbols_at(recording, attempts[-1].id).items()
-        if symbol.fixed
+    symbols = symbols_at(recording, attempts[-1].id)
+    fixed = {name: symbol.value for name, symbol in symbols.items() if symbol.fixed}
+    numbers = {name: number(symbol.born.hint) for name, symbol in symbols.items()}
+    had: Wanted = {
+        (unscoped(source), Aspect("value")): numbers[name]
+        for name, symbol in symbols.items()
+        for source in symbol.sources
     }
     for node in recording.nodes(None, attempt=attempts[-1].id):
         # A float that is an input is a tensor in the graph, and nowhere else.
@@ -59,26 +68,9 @@ def wanted_by(recording: Recording, translation: Translation) -> Wanted:
             source = unscoped(node.source)
             if found.get((source, Aspect("type"))) not in _TYPES_OF_NUMBERS:
                 found.update(_of_tensor(source, node, fixed))
-    return found
-
-
-def had_by(recording: Recording, translation: Translation) -> Wanted:
-    """What the call had for which an entry was made, where the entry has a symbol for it; empty
-    where no entry was made, or the compiler says no number."""
-    attempts = recording.attempts(translation.id)
-    if not attempts:
-        return {}
-    symbols = symbols_at(recording, attempts[-1].id)
-    numbers = {name: number(symbol.born.hint) for name, symbol in symbols.items()}
-    found: Wanted = {}
-    for name, symbol in symbols.items():
-        for source in symbol.sources:
-            found[unscoped(source), Aspect("value")] = numbers[name]
-    for node in recording.nodes(None, attempt=attempts[-1].id):
-        if node.op == "placeholder" and node.source and not node.graph and node.meta is not None:
-            for at, each in enumerate(node.meta.shape or ()):
-                found[unscoped(node.source), Aspect("size", at)] = numbers.get(each, UNKNOWN)
-    return {key: value for key, value in found.items() if value != UNKNOWN}
+            for at, each in enumerate((node.meta.shape if node.meta else None) or ()):
+                had[source, Aspect("size", at)] = numbers.get(each, UNKNOWN)
+    return found, {key: value for key, value in had.items() if value != UNKNOWN}
 
 
 @lru_cache(maxsize=16_384)

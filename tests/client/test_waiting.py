@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,21 +20,30 @@ told = pytest.mark.skipif(
 )
 
 
-@told
-@pytest.mark.parametrize("asks", ["input()", "import readline; input()"])
-def test_a_program_that_reads_its_terminal_waits_for_input(asks: str) -> None:
+@contextlib.contextmanager
+def on_terminal(asks: str) -> Iterator[tuple[subprocess.Popen[bytes], int, str]]:
+    """A program on a terminal: our end of that, and its name."""
     ours, its = os.openpty()
-    program = subprocess.Popen([sys.executable, "-S", "-c", asks], stdin=its, stdout=its)
+    program = subprocess.Popen(
+        [sys.executable, "-S", "-c", asks], stdin=its, stdout=its, start_new_session=True
+    )
     try:
-        until(lambda: waits_for_input(program.pid))
-        os.write(ours, b"yes\n")
-        assert program.wait() == 0
-        assert not waits_for_input(program.pid), "it is over"
+        yield program, ours, os.ttyname(its)
     finally:
         program.kill()
         program.wait()
         os.close(ours)
         os.close(its)
+
+
+@told
+@pytest.mark.parametrize("asks", ["input()", "import readline; input()"])
+def test_a_program_that_reads_its_terminal_waits_for_input(asks: str) -> None:
+    with on_terminal(asks) as (program, ours, _):
+        until(lambda: waits_for_input(program.pid))
+        os.write(ours, b"yes\n")
+        assert program.wait() == 0
+        assert not waits_for_input(program.pid), "it is over"
 
 
 @told
@@ -48,31 +59,18 @@ def test_a_program_that_reads_its_terminal_waits_for_input(asks: str) -> None:
     ],
 )
 def test_whatever_of_a_program_reads_its_terminal_is_found(asks: str) -> None:
-    ours, its = os.openpty()
-    program = subprocess.Popen(
-        [sys.executable, "-S", "-c", asks], stdin=its, stdout=its, start_new_session=True
-    )
-    try:
-        until(lambda: reads_terminal(program.pid, os.ttyname(its)) is True)
+    with on_terminal(asks) as (program, ours, terminal):
+        until(lambda: reads_terminal(program.pid, terminal) is True)
         os.write(ours, b"yes\n")
         assert program.wait() == 0
-    finally:
-        program.kill()
-        program.wait()
-        os.close(ours)
-        os.close(its)
 
 
 @told
 def test_a_program_that_sleeps_reads_nothing() -> None:
-    ours, its = os.openpty()
     asks = "print('x', flush=True); import time; time.sleep(60)"
-    with subprocess.Popen([sys.executable, "-S", "-c", asks], stdin=its, stdout=its) as program:
+    with on_terminal(asks) as (program, ours, terminal):
         os.read(ours, 1)
-        assert reads_terminal(program.pid, os.ttyname(its)) is False
-        program.kill()
-    os.close(ours)
-    os.close(its)
+        assert reads_terminal(program.pid, terminal) is False
 
 
 def test_a_program_that_waits_for_something_else_does_not() -> None:
