@@ -148,6 +148,14 @@ def _sort(self, /, *, key=None, reverse=False):
     self[:] = sorted(self, key=key, reverse=reverse)
 
 
+@_stands_for(METHODS, dict.popitem)
+def _popitem(self, /):
+    if not self:
+        refuse()
+    *_, key = self
+    return key, self.pop(key)
+
+
 @_stands_for(FUNCTIONS, dict.fromkeys)
 def _fromkeys(iterable, value=None, /):
     made = {}

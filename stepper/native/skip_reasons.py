@@ -131,6 +131,8 @@ def reads_its_frame(code: types.CodeType) -> frozenset[str]:
     """The names of what a code may call that reads its caller's frame. What pytest writes for an
     `assert` calls `locals` on the way to the error only, where nothing is captured."""
     readers = LOCALS_READERS.intersection(code.co_names)
+    if readers == {"vars"} and _asks_of_objects(code):
+        return frozenset()
     if readers and "@py_builtins" in code.co_names:
         instructions = listing(code).instructions
         readers = frozenset(
@@ -139,6 +141,23 @@ def reads_its_frame(code: types.CodeType) -> frozenset[str]:
             if inst.argval in readers and before.argval != "@py_builtins"
         )
     return readers
+
+
+def _asks_of_objects(code: types.CodeType) -> bool:
+    """Whether all that is done with `vars` is to call it with one argument, a plain one."""
+    instructions = [i for i in listing(code).instructions if i.opname not in ("CACHE", "PUSH_NULL")]
+    for place, inst in enumerate(instructions):
+        if inst.argval != "vars" or inst.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if inst.argval == "vars":
+                return False
+            continue
+        rest = [i for i in instructions[place + 1 : place + 8] if i.opname != "LOAD_ATTR"]
+        if len(rest) < 3 or not rest[0].opname.startswith("LOAD_"):
+            return False
+        call = rest[2] if rest[1].opname == "PRECALL" else rest[1]
+        if call.opname != "CALL" or call.arg != 1:
+            return False
+    return True
 
 
 def _reads_its_frame(call: Call) -> str:

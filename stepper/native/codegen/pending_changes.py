@@ -11,9 +11,7 @@ from typing import Any
 
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.source import LocalSource
-from stepper.native.variables.base import (
-    VariableTracker,
-)
+from stepper.native.variables.base import DELETED, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
@@ -67,20 +65,28 @@ def changed_values(codegen: PyCodegen) -> list[VariableTracker]:
 def write_changes(codegen: PyCodegen) -> None:
     """Do what is pending."""
     effects = codegen.tx.output.side_effects
-    planned: list[tuple[VariableTracker, str, str]] = []
+    planned: list[tuple[VariableTracker, str, str | None]] = []
+    kept: str | None
     for key, owner in effects.changed.items():
         newest = effects.newest.get(key)
         if newest is not None:
             _plan_container(codegen, owner, newest, planned)
         for name, value in effects.attributes.get(key, {}).items():
+            if value is DELETED:
+                planned.append((owner, name, None))
+                continue
             codegen(value)
             kept = codegen.temporary()
             codegen.store(kept)
             planned.append((owner, name, kept))
     codegen.fill_cells()
     for owner, name, kept in planned:
-        codegen.emit("LOAD_FAST", kept)
-        _write_change(codegen, owner, name)
+        if kept is None:
+            codegen(owner)
+            codegen.emit("DELETE_ATTR", name)
+        else:
+            codegen.emit("LOAD_FAST", kept)
+            _write_change(codegen, owner, name)
 
 
 def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:

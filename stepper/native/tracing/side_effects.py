@@ -17,6 +17,7 @@ from collections.abc import Callable
 from typing import Any
 
 from stepper.native.variables.base import (
+    DELETED,
     AttributeMutationExisting,
     AttributeMutationNew,
     MutationType,
@@ -80,9 +81,12 @@ class SideEffects:
         self._set(self.attributes[key], name, value)
         self._note(key, owner)
 
-    def delete_attr(self, owner: VariableTracker, name: str) -> None:
-        """An attribute that was stored in an object of the frame's own is gone."""
-        assert isinstance(owner.mutation_type, AttributeMutationNew)
+    def delete_attr(self, owner: VariableTracker, name: str, before: bool) -> None:
+        """An attribute is gone that was stored in the object, or was there before."""
+        if before:
+            self.store_attr(owner, name, DELETED)
+            return
+        assert owner.mutation_type is not None
         if self.on_change is not None:
             self.on_change(owner, name, None)
         self._remove(self.attributes[owner.mutation_type], name)

@@ -272,6 +272,18 @@ class NullVariable(VariableTracker):
         codegen.push_null()
 
 
+class DeletedVariable(VariableTracker):
+    """Stands in an attribute's place that was there before and is gone."""
+
+    is_made = False
+
+    def describe(self) -> str:
+        return "nothing"
+
+
+DELETED = DeletedVariable()
+
+
 class LazyVariableTracker(VariableTracker):
     """A value that nobody has looked at yet: it has no guards.
 

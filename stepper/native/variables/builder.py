@@ -415,10 +415,14 @@ def _is_plain_key(key: object) -> bool:
     return is_key(key) or (is_known_object(key) and not isinstance(key, torch.Tensor))
 
 
+_TUPLE_NEW: object = tuple.__dict__["__new__"]
+
+
 def is_builtin(value: Any) -> bool:
     """Whether a C function belongs to Python, and to no object."""
     owner = value.__self__
-    return value in OPERATORS or owner is None or type(owner) is types.ModuleType
+    known = value in OPERATORS or value is _TUPLE_NEW
+    return known or owner is None or type(owner) is types.ModuleType
 
 
 def is_key(value: object) -> bool:

@@ -104,6 +104,11 @@ class BuiltinVariable(VariableTracker):
             return BuiltinVariable(found, guards=self.guards)
         raise self.refuse(f"attribute {name}")
 
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        if type(self.fn) is not tuple:  # a table of the polyfills'
+            raise self.refuse("a membership test")
+        return item.as_python_constant() in self.fn
+
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         if not isinstance(self.fn, type) or not hasattr(self.fn, "__class_getitem__"):
             raise self.refuse("subscription")
@@ -267,9 +272,9 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
-    super: (0, 2), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
+    super: (0, 2), vars: (1, 1), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
     object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2), id: (1, 1),
-    frozenset: (0, 1), set_grad_enabled: (1, 1),
+    frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2), repr: (1, 1),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -515,10 +520,28 @@ def class_of(tracker: VariableTracker) -> type:
     return found
 
 
+@handles(repr)
+def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    return _said(tx, args[0], "__repr__")
+
+
+def _said(tx: Translator, value: VariableTracker, name: str) -> VariableTracker | None:
+    """What a method of an object's class says that gives a text; None: it has none in Python."""
+    if not isinstance(value, UserDefinedObjectVariable) or not value.has_special(name):
+        return None
+    text = value.special(tx, name, [])
+    if text.python_type() is not str:
+        raise value.refuse("the text")
+    return text
+
+
 @handles(str)
 def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if isinstance(args[0], ExceptionVariable):
         return args[0].text(tx)
+    if isinstance(args[0], UserDefinedObjectVariable):
+        by_repr = lookup(args[0].python_type(), "__str__") is object.__dict__["__str__"]
+        return _said(tx, args[0], "__repr__" if by_repr else "__str__")
     builtin = isinstance(args[0], BuiltinVariable)
     value = args[0].as_python_constant() if builtin else getattr(args[0], "value", None)
     kind: Any = type(value)  # `isinstance` would ask the value for its class
@@ -583,6 +606,14 @@ def _object_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
     return make_by_object(tx, args[0])
 
 
+@handles(tuple.__new__)
+def _tuple_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    from stepper.native.variables.named_tuple import NamedTupleClassVariable
+
+    cls, items = args
+    return cls.holding(tx, items) if isinstance(cls, NamedTupleClassVariable) else None
+
+
 @handles(set_grad_enabled)
 def _set_grad_enabled(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     mode = args[0].as_python_constant()
@@ -597,6 +628,13 @@ def _setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrack
     owner, name, value = args
     owner.var_setattr(tx, name.as_python_constant(), value)
     return ConstantVariable(None)
+
+
+@handles(vars)
+def _vars(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    (owner,) = args
+    found = isinstance(owner, UserDefinedObjectVariable)
+    return owner.var_getattr(tx, "__dict__") if found else None
 
 
 @handles(super)

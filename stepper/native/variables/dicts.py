@@ -54,6 +54,10 @@ class ConstDictVariable(HasBuiltinMethods):
     def python_type(self) -> type:
         return dict
 
+    def known(self, tx: Translator) -> ConstDictVariable:
+        """All that is in it."""
+        return self
+
     def is_python_constant(self) -> bool:
         constant = all(item.is_python_constant() for item in self.items.values())
         return constant and all(map(is_constant, self.items))
@@ -162,8 +166,8 @@ class ConstDictVariable(HasBuiltinMethods):
 class DictViewVariable(VariableTracker):
     """`keys()`, `values()` or `items()` of a dictionary."""
 
-    base: ConstDictVariable
-    """The dictionary."""
+    base: VariableTracker
+    """The dictionary: of its own, or an object's."""
     view: str
     """The name of the method that gives the view."""
 
@@ -175,9 +179,9 @@ class DictViewVariable(VariableTracker):
 
     def newest(self, tx: Translator) -> ConstDictVariable:
         """The dictionary, as it is now."""
-        newest = tx.output.side_effects.latest(self.base)
-        assert isinstance(newest, ConstDictVariable)
-        return newest
+        newest: Any = tx.output.side_effects.latest(self.base)
+        found: ConstDictVariable = newest.known(tx)
+        return found
 
     def truth(self, tx: Translator) -> bool:
         return bool(self.newest(tx).items)

@@ -69,15 +69,45 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
-        begun = self.state is not None and self.state.at.instruction_pointer > resume_index(
-            self.code
-        )
+        begun = self._has_begun
+        if name == "close" and not args and not kwargs:
+            return self._close(tx)
+        if name == "send" and len(args) == 1 and not kwargs and self.state and not begun:
+            if not isinstance(args[0], ConstantVariable) or args[0].value is not None:
+                raise self.refuse("a value that is sent before it begins, method send")
+            return self._given(tx, self._go_on(tx, None))
         begun = begun and not self._is_within_another
         if name == "send" and len(args) == 1 and not kwargs and begun:
             return self._given(tx, self._go_on(tx, None, args[0]))
         if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
             raise self.refuse(f"method {name}")
         return self._given(tx, self._go_on(tx, thrown))
+
+    @property
+    def _has_begun(self) -> bool:
+        at = self.state.at.instruction_pointer if self.state is not None else 0
+        return at > resume_index(self.code)
+
+    def _close(self, tx: Translator) -> VariableTracker:
+        """Have a GeneratorExit raised where it stands, if anything there would notice."""
+        if self.state is not None and not self._has_begun:
+            self._becomes(tx, None, None)
+        elif self.state is not None:
+            if self._is_within_another:
+                raise self.refuse("method close")
+            error = observed(GeneratorExit)
+            assert isinstance(error, ObservedException)
+            try:
+                given = self._go_on(tx, error.value)
+            except ObservedException as raised:
+                if raised.value.python_type() is not GeneratorExit:
+                    raise
+                return ConstantVariable(None)
+            newest = tx.output.side_effects.latest(self)
+            assert isinstance(newest, LocalGeneratorObjectVariable)
+            if given is not None or not newest.ends_with_none(tx):
+                raise self.refuse("what it gives when it is closed, method close")
+        return ConstantVariable(None)
 
     def _given(self, tx: Translator, found: VariableTracker | None) -> VariableTracker:
         if found is not None:
@@ -136,8 +166,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         made = polyfills.REMAKING.get(self.code)
         if made is None or self.state is None:
             return None
-        begun = self.state.at.instruction_pointer > resume_index(self.code)
-        return made if made.begun or not begun else None
+        return made if made.begun or not self._has_begun else None
 
     def parts(self) -> Sequence[VariableTracker]:
         made = self._remaking

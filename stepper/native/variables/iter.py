@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native import polyfills
@@ -164,6 +164,8 @@ class ElementIteratorVariable(IteratorVariable):
     def reconstruct(self, codegen: Codegen) -> None:
         effects = codegen.tx.output.side_effects
         holder = self.base.base if isinstance(self.base, DictViewVariable) else self.base
+        if (owner := getattr(holder, "obj", None)) is not None and effects.stored(owner):
+            raise self.refuse("reconstruction, once attributes have been stored,")
         before = effects.changed.get(holder.mutation_type)  # type: ignore[arg-type]  # None is no key of it
         for each in (before, effects.latest(holder)):
             # What is pending is done when the iterator is there.
@@ -181,8 +183,8 @@ def layout_of(tx: Translator, base: VariableTracker) -> object:
         return base.newest(tx).layout
     if isinstance(base, BaseListVariable):  # in a deque
         return base.items
-    assert isinstance(base, ConstDictVariable | SetVariable)
-    return base.layout
+    known: Any = base if isinstance(base, SetVariable) else base.known(tx)  # type: ignore[attr-defined]  # all dictionaries have it
+    return known.layout
 
 
 def advanced(iterable: Iterable[object], count: int) -> object:

@@ -8,7 +8,7 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
-from stepper.native.guards.class_dicts import class_dict, lookup, note_all
+from stepper.native.guards.class_dicts import MISSING, class_dict, lookup, note_all
 from stepper.native.source import AttrSource, Source, TypeSource
 from stepper.native.variables.base import Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.exceptions import make_instance
@@ -72,13 +72,21 @@ class NamedTupleVariable(TupleVariable):
         if name in self.tuple_cls._fields:
             position = self.tuple_cls._fields.index(name)
             return tx.realize(self.items[position]).with_guards(self.guards)
-        if name in ("_fields", "_asdict") and (of := self._class_source()) is not None:
-            found = lookup(self.tuple_cls, name)
-            tracker = tx.build(AttrSource(of, name), found)
-            return (tracker.bound_to(self) or tracker).with_guards(self.guards)
-        if name not in ("index", "count", "__class__"):
+        if name in ("index", "count", "__class__"):
+            return super().var_getattr(tx, name)
+        found, of = lookup(self.tuple_cls, name), self._class_source()
+        if of is None or found is MISSING:
             raise self.refuse(f"attribute {name}")
-        return super().var_getattr(tx, name)
+        source = AttrSource(of, name)
+        if type(found) is property and type(found.fget) is types.FunctionType:
+            getter = tx.build(AttrSource(source, "fget"), found.fget)
+            return getter.call_function(tx, [self], {})
+        if type(found) is types.FunctionType:
+            method = tx.build(source, found)
+            return (method.bound_to(self) or method).with_guards(self.guards)
+        cls = tx.class_variable(self)
+        assert isinstance(cls, UserDefinedClassVariable)
+        return cls.attribute(tx, source, found).with_guards(self.guards)
 
     def _class_source(self) -> Source | None:
         if self.cls is not None:
@@ -110,6 +118,13 @@ class NamedTupleClassVariable(UserDefinedClassVariable):
         bound = function.bind(tx, [self, *args], kwargs)
         items = [tx.realize(bound[name]) for name in names]
         return NamedTupleVariable(items, self.value, self, **self.propagate(self, items))
+
+    def holding(self, tx: Translator, given: VariableTracker) -> VariableTracker | None:
+        """`tuple.__new__` of it; None: of so many items there is none."""
+        items = given.unpack(tx)
+        if self.source is None or len(items) != len(self.value._fields):
+            return None
+        return NamedTupleVariable(items, self.value, self, **self.propagate(self, given, items))
 
 
 def _is_generated(new: Any, fields: tuple[str, ...]) -> TypeGuard[staticmethod[..., Any]]:

@@ -62,12 +62,6 @@ class NewObjectVariable(UserDefinedObjectVariable):
             raise self.refuse("the class")
         return self.cls.source
 
-    def var_delattr(self, tx: Translator, name: str) -> None:
-        plain = lookup(type(self.value), "__delattr__") is object.__delattr__
-        if not plain or tx.output.side_effects.load_attr(self, name) is None:
-            raise self.refuse(f"deletion of attribute {name}")
-        tx.output.side_effects.delete_attr(self, name)
-
     def parts(self) -> Sequence[VariableTracker]:
         return [self.cls] if self.held is None else [self.cls, self.held]
 

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import collections
 import enum
+import sys
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -33,8 +35,9 @@ from stepper.native.source import (
     Source,
     TypeSource,
 )
-from stepper.native.variables import containers
+from stepper.native.variables import containers, dicts
 from stepper.native.variables.base import (
+    DELETED,
     NO_GUARDS,
     Arguments,
     Guards,
@@ -43,7 +46,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
@@ -267,8 +270,6 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute."""
-        if tx.output.side_effects.load_attr(self, name) is not None:
-            return True
         try:
             self.var_getattr(tx, name)
         except ObservedException as error:
@@ -279,7 +280,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         stored = tx.output.side_effects.load_attr(self, name)
-        if stored is not None:
+        if stored is not None and stored is not DELETED:
             return tx.realize(stored).with_guards(self.guards)
         if self.has_getattribute():
             arguments: Arguments = [ConstantVariable(name)]
@@ -289,7 +290,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
         """What `object.__getattribute__` gives."""
         stored = tx.output.side_effects.load_attr(self, name)
-        if stored is not None:
+        if stored is not None and stored is not DELETED:
             return tx.realize(stored).with_guards(self.guards)
         kind = type(self.value)
         if name == "__class__" and not says_its_class(kind):
@@ -300,7 +301,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if of_class is not MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
         guards: Guards = NO_GUARDS
-        if kind.__dictoffset__ and not self.is_new:
+        if kind.__dictoffset__ and not self.is_new and stored is not DELETED:
             source, fields = self._source(), self.instance_dict()
             if name in fields:
                 own = InstanceAttrSource if self.has_getattribute() else AttrSource
@@ -430,7 +431,27 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         in_slot = type(of_class) is types.MemberDescriptorType
         if not in_slot and (is_data_descriptor(of_class) or not kind.__dictoffset__):
             raise self.refuse(f"assignment to attribute {name}")
+        if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
+            raise self.refuse(f"assignment to attribute {name}, which was deleted,")
         tx.output.side_effects.store_attr(self, name, value)
+
+    def var_delattr(self, tx: Translator, name: str) -> None:
+        kind = type(self.value)
+        stored = tx.output.side_effects.load_attr(self, name)
+        before = bool(kind.__dictoffset__) and not self.is_new and name in self.instance_dict()
+        if (
+            lookup(kind, "__delattr__") is not object.__dict__["__delattr__"]
+            or (not self.is_new and is_data_descriptor(lookup(kind, name)))
+            or stored is DELETED
+            or (stored is None and not before)
+            or (before and has(type(self.instance_dict()[name]), "__del__"))
+        ):
+            raise self.refuse(f"deletion of attribute {name}")
+        if before:
+            found = name, True
+            install = tx.output.install_guard
+            tx.output.chosen(install(self._source(), GuardBuilder.HASATTR, found, key=found))
+        tx.output.side_effects.delete_attr(self, name, before)
 
     def in_own_dict(self, name: str) -> bool:
         """Whether what is stored under the name goes into the object's dictionary."""
@@ -504,7 +525,7 @@ class _ByIndex:
 
 @tracker_class
 class InstanceDictVariable(VariableTracker):
-    """`object.__dict__`, to look into."""
+    """`object.__dict__`: a dictionary of what is stored in the object."""
 
     obj: UserDefinedObjectVariable
     """The object."""
@@ -512,11 +533,14 @@ class InstanceDictVariable(VariableTracker):
     def python_type(self) -> type:
         return dict
 
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.obj]
+
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         name = item.as_python_constant()
         stored = tx.output.side_effects.load_attr(self.obj, name)
         if stored is not None and self.obj.in_own_dict(name):
-            return True
+            return stored is not DELETED
         if self.obj.is_new:
             return False
         present = name in self.obj.instance_dict()
@@ -532,19 +556,76 @@ class InstanceDictVariable(VariableTracker):
             raise observed(KeyError, key.as_python_constant())
         return self.obj.generic_getattr(tx, key.as_python_constant()).with_guards(self.guards)
 
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        name = key.as_python_constant()
+        described = is_data_descriptor(lookup(type(self.obj.value), name))
+        if type(name) is not str or described or self.obj.has_setattr():
+            raise self.refuse("assignment to an item")
+        self.obj.generic_setattr(tx, name, value)
+
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name != "get":
+        if name not in ("get", "keys", "values", "items", "copy", "update"):
             raise self.refuse(f"attribute {name}")
         return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
-        if name != "get" or kwargs:
-            raise self.refuse(f"method {name}")
-        if self.contains(tx, args[0]):
-            return self.getitem(tx, args[0])
-        return args[1] if len(args) == 2 else ConstantVariable(None, guards=self.guards)
+        options = self.propagate(self, args)
+        match name, args:
+            case "get", [key] | [key, _] if not kwargs:
+                if self.contains(tx, key):
+                    return self.getitem(tx, key)
+                return args[1] if len(args) == 2 else ConstantVariable(None, **options)
+            case "keys" | "values" | "items", [] if not kwargs:
+                return dicts.DictViewVariable(self, name, **options)
+            case "copy", [] if not kwargs:
+                known = self.known(tx)
+                return dicts.ConstDictVariable.new(known.items, known.guards)
+            case "update", _ if len(args) < 2:
+                named: Any = kwargs
+                for each in [*(dicts.pairs_of(tx, other) for other in args), named]:
+                    for entry, value in each.items():
+                        self.setitem(tx, ConstantVariable(entry), value)
+                return ConstantVariable(None)
+        raise self.refuse(f"method {name}")
+
+    def known(self, tx: Translator) -> dicts.ConstDictVariable:
+        """All that is in it now."""
+        obj, items = self.obj, dict[object, VariableTracker]()
+        if not obj.is_new:
+            kind, source, fields = type(obj.value), obj.source, obj.instance_dict()
+            if source is None or obj.has_getattribute() or not all(map(is_constant, fields)):
+                raise self.refuse("all that is in it, the contents")
+            guards = tx.output.install_guard(
+                AttrSource(source, "__dict__"), GuardBuilder.DICT_KEYS, fields
+            )
+            tx.output.chosen(guards)
+            for name, value in fields.items():
+                hidden = is_data_descriptor(lookup(kind, name))
+                place = (InstanceAttrSource if hidden else AttrSource)(source, name)
+                items[name] = tx.lazy(place, value)
+        for name, value in tx.output.side_effects.stored(obj).items():
+            if value is DELETED:
+                items.pop(name)
+            elif obj.in_own_dict(name):
+                items[name] = value
+        layout = sys.intern("\0".join(map(str, items)))  # the same as long as the keys are
+        return dicts.ConstDictVariable(items, layout, **self.propagate(self))
+
+    def mapping_items(self, tx: Translator) -> dict[object, VariableTracker]:
+        return self.known(tx).items
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.known(tx).unpack(tx)
+
+    def length(self, tx: Translator) -> VariableTracker:
+        """`len(object.__dict__)`."""
+        known = self.known(tx)
+        return ConstantVariable(len(known.items), guards=known.guards)
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.known(tx).items)
 
     def reconstruct(self, codegen: Any) -> None:
         codegen(self.obj)

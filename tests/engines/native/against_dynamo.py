@@ -35,6 +35,7 @@ from tests.engines.native import (
     sample_functions,
     sample_modes,
     sample_objects,
+    sample_original,
     sample_protocols,
     sample_python,
     sample_torch,
@@ -146,6 +147,7 @@ def all_programs() -> list[Program]:
         ("everyday code", samples_of(sample_everyday, sample_modes)),
         ("python around tensors", samples_of(sample_python, sample_classes)),
         ("parts of torch", samples_of(sample_torch)),
+        ("as in the first tests", samples_of(sample_original)),
     ):
         for function, args in functions:
             name = function.__name__.rstrip("_")

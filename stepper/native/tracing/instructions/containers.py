@@ -7,10 +7,12 @@ from typing import Any
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import lookup
 from stepper.native.protocols import Translator
 from stepper.native.variables.base import (
     VariableTracker,
 )
+from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
 from stepper.native.variables.folding import fold
@@ -20,6 +22,7 @@ from stepper.native.variables.lists import (
 )
 from stepper.native.variables.sets import made_of
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
+from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
 
 class ContainerInstructions(Translator):
@@ -123,7 +126,7 @@ class ContainerInstructions(Translator):
     def CONVERT_VALUE(self, inst: Instruction) -> None:
         convert = (None, str, repr, ascii)[inst.arg or 0]
         assert convert is not None
-        self.push(fold(convert, [self.pop()], {}))
+        self.push(BuiltinVariable(convert).call_function(self, [self.pop()], {}))
 
     def FORMAT_SIMPLE(self, inst: Instruction) -> None:
         self.push(self._format(self.pop(), None, ConstantVariable("")))
@@ -143,8 +146,13 @@ class ContainerInstructions(Translator):
         self.push(TemplateVariable.new(*self.popn(2)))
 
     def _format(self, value: VariableTracker, convert: Any, spec: VariableTracker) -> Any:
+        if convert is None and isinstance(value, UserDefinedObjectVariable):
+            if value.has_special("__format__"):
+                return value.special(self, "__format__", [spec])
+            by_text = lookup(value.python_type(), "__format__") is object.__dict__["__format__"]
+            convert = str if by_text and not spec.as_python_constant() else None
+        if convert is not None:
+            value = BuiltinVariable(convert).call_function(self, [value], {})
         if not value.is_python_constant():
             raise unimplemented(f"the text of {value.describe()}")
-        if convert is not None:
-            value = fold(convert, [value], {})
         return fold(format, [value, spec], {})

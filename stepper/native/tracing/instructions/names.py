@@ -162,9 +162,9 @@ class NameInstructions(Translator):
     def _namespace(self) -> NamespaceVariable:
         known = self.output.variables.get(id(self.f_globals))
         if known is not None:
-            found = known[1]
-            assert isinstance(found, NamespaceVariable)
-            return found
+            if not isinstance(known[1], NamespaceVariable):
+                raise unimplemented("a global variable, beside the dictionary of all of them")
+            return known[1]
         made = NamespaceVariable(self.f_globals, mutation_type=AttributeMutationExisting())
         self.output.remember_variable(self.f_globals, made)
         return made

@@ -435,3 +435,84 @@ def scripting_and_tracing() -> Iterator[Any]:
     with swapped(torch.jit, "is_tracing", lambda: True):
         yield
     yield
+
+
+@case
+def attribute_that_is_deleted() -> Iterator[Any]:
+    class Thing:
+        y = 5
+
+    thing = Thing()
+    thing.__dict__.update(x=1, y=2)
+
+    def program(x: Any) -> Any:
+        del thing.y
+        try:
+            return x + thing.y, list(vars(thing))
+        finally:
+            thing.y = 2
+
+    yield program
+    Thing.y = 6
+    yield
+    del Thing.y
+    yield
+    Thing.y = property(lambda self: 3, lambda self, value: None, lambda self: LOG.append("deleted"))
+    yield
+    del Thing.y
+    Thing.__delattr__ = lambda self, name: LOG.append(name)
+    yield
+    del Thing.__delattr__, thing.y
+    yield
+
+
+@case
+def attributes_all_of_them() -> Iterator[Any]:
+    class Thing:
+        pass
+
+    thing = Thing()
+    thing.a, thing.b = 1, 2
+
+    def program(x: Any) -> Any:
+        return x + len(vars(thing)), list(thing.__dict__), sum(vars(thing).values())
+
+    yield program
+    thing.a = 4
+    yield
+    thing.c = 5
+    yield
+    del thing.a
+    thing.a = 6
+    yield
+    Thing.b = property(lambda self: 9)
+    yield
+
+
+@case
+def text_of_an_object() -> Iterator[Any]:
+    class Thing:
+        def __repr__(self) -> str:
+            return "thing"
+
+    thing = Thing()
+    yield lambda x: (x + 1, f"{thing}", str(thing), repr(thing))
+    Thing.__repr__ = lambda self: "another"
+    yield
+    Thing.__str__ = lambda self: "string"
+    yield
+    Thing.__format__ = lambda self, spec: "format"
+    yield
+
+
+@case
+def method_of_a_named_tuple() -> Iterator[Any]:
+    Point = collections.namedtuple("Point", "a b")
+    point = Point(1, 2)
+    yield lambda x: (x + point._replace(a=3).a, Point._make([1, 2]), point._asdict())
+    Point._make = classmethod(lambda cls, items: 7)
+    yield
+    Point._replace = lambda self, a: Point(a + 1, a)
+    yield
+    Point._asdict = lambda self: {}
+    yield
