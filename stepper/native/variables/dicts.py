@@ -29,7 +29,15 @@ if TYPE_CHECKING:
     from stepper.native.variables.base import TrackerOptions
 
 
-class ConstDictVariable(HasBuiltinMethods):
+class DictionaryVariable(VariableTracker):
+    """A dictionary of the program's, or that of an object's attributes."""
+
+    def known(self, tx: Translator) -> ConstDictVariable:
+        """All that is in it now."""
+        raise self.refuse("the contents")
+
+
+class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
     """A dictionary.
 
     items: trackers of the values, by key, in the dictionary's order.
@@ -55,7 +63,6 @@ class ConstDictVariable(HasBuiltinMethods):
         return dict
 
     def known(self, tx: Translator) -> ConstDictVariable:
-        """All that is in it."""
         return self
 
     def is_python_constant(self) -> bool:
@@ -166,8 +173,8 @@ class ConstDictVariable(HasBuiltinMethods):
 class DictViewVariable(VariableTracker):
     """`keys()`, `values()` or `items()` of a dictionary."""
 
-    base: VariableTracker
-    """The dictionary: of its own, or an object's."""
+    base: DictionaryVariable
+    """The dictionary."""
     view: str
     """The name of the method that gives the view."""
 
@@ -179,9 +186,9 @@ class DictViewVariable(VariableTracker):
 
     def newest(self, tx: Translator) -> ConstDictVariable:
         """The dictionary, as it is now."""
-        newest: Any = tx.output.side_effects.latest(self.base)
-        found: ConstDictVariable = newest.known(tx)
-        return found
+        newest = tx.output.side_effects.latest(self.base)
+        assert isinstance(newest, DictionaryVariable)
+        return newest.known(tx)
 
     def truth(self, tx: Translator) -> bool:
         return bool(self.newest(tx).items)

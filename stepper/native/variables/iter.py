@@ -6,14 +6,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 from stepper import _C
 from stepper.native import polyfills
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.dicts import ConstDictVariable, DictViewVariable
+from stepper.native.variables.dicts import (
+    ConstDictVariable,
+    DictionaryVariable,
+    DictViewVariable,
+)
 from stepper.native.variables.lists import (
     BaseListVariable,
     RangeVariable,
@@ -183,8 +187,10 @@ def layout_of(tx: Translator, base: VariableTracker) -> object:
         return base.newest(tx).layout
     if isinstance(base, BaseListVariable):  # in a deque
         return base.items
-    known: Any = base if isinstance(base, SetVariable) else base.known(tx)  # type: ignore[attr-defined]  # all dictionaries have it
-    return known.layout
+    if isinstance(base, DictionaryVariable):
+        return base.known(tx).layout
+    assert isinstance(base, SetVariable)
+    return base.layout
 
 
 def advanced(iterable: Iterable[object], count: int) -> object:

@@ -524,7 +524,7 @@ class _ByIndex:
 
 
 @tracker_class
-class InstanceDictVariable(VariableTracker):
+class InstanceDictVariable(dicts.DictionaryVariable):
     """`object.__dict__`: a dictionary of what is stored in the object."""
 
     obj: UserDefinedObjectVariable
@@ -583,15 +583,15 @@ class InstanceDictVariable(VariableTracker):
                 known = self.known(tx)
                 return dicts.ConstDictVariable.new(known.items, known.guards)
             case "update", _ if len(args) < 2:
-                named: Any = kwargs
-                for each in [*(dicts.pairs_of(tx, other) for other in args), named]:
-                    for entry, value in each.items():
+                for other in args:
+                    for entry, value in dicts.pairs_of(tx, other).items():
                         self.setitem(tx, ConstantVariable(entry), value)
+                for name, value in kwargs.items():
+                    self.setitem(tx, ConstantVariable(name), value)
                 return ConstantVariable(None)
         raise self.refuse(f"method {name}")
 
     def known(self, tx: Translator) -> dicts.ConstDictVariable:
-        """All that is in it now."""
         obj, items = self.obj, dict[object, VariableTracker]()
         if not obj.is_new:
             kind, source, fields = type(obj.value), obj.source, obj.instance_dict()
