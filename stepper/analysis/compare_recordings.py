@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, KeysView, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import chain, compress
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -29,6 +30,7 @@ from stepper.client.text import node_line, one_line, short_name
 from stepper.model.program import Code
 from stepper.model.resume_names import BEGINS
 from stepper.model.trace import Attempt, Guard, MomentId, Node, Outcome, Translation
+from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
 
 # Each with one plain beginning, or kind of it: they go through megabytes.
@@ -331,9 +333,7 @@ class _Steps:
     def __init__(self, side: _Side, words: Words) -> None:
         recording = side.recording
         self.columns: dict[int, Column] = {}
-        self.moments: list[int] = []
-        self.frames: list[int] = []
-        self.ips: list[int] = []
+        parts = []
         for number, attempt in enumerate(side.attempts):
             last = recording.newest if attempt.last_moment is None else attempt.last_moment
             own = {
@@ -341,18 +341,16 @@ class _Steps:
                 for frame in recording.frames(attempt.id)
             }
             self.columns.update(own)
-            for run in recording.runs(attempt.first_moment, last):
-                self._add(run.first, run.frames, run.ips, own)
-
-    def _add(self, first: int, frames: list[int], ips: list[int], own: dict[int, Column]) -> None:
-        moments: Sequence[int] = range(first, first + len(frames))
-        if not own.keys() >= set(frames):  # another thread's, or another walk's, are in between
-            kept = [at for at, frame in enumerate(frames) if frame in own]
-            moments = [moments[at] for at in kept]
-            frames, ips = [frames[at] for at in kept], [ips[at] for at in kept]
-        self.moments.extend(moments)
-        self.frames.extend(frames)
-        self.ips.extend(ips)
+            parts += [_of(own.keys(), run) for run in recording.runs(attempt.first_moment, last)]
+        self.moments: Sequence[int]
+        self.frames: list[int]
+        self.ips: list[int]
+        if len(parts) == 1:  # mostly; nothing is copied then
+            self.moments, self.frames, self.ips = parts[0]
+        else:
+            self.moments, self.frames, self.ips = (
+                [*chain.from_iterable(part[at] for part in parts)] for at in range(3)
+            )
 
     def whose(self, start: int, end: int) -> list[Column]:
         """The columns that a part of them is in."""
@@ -366,6 +364,16 @@ class _Steps:
             number = numbers[ip] if 0 <= ip < len(numbers) else -1
             found.append((number, depth, attempt))
         return found
+
+
+def _of(own: KeysView[int], run: Run) -> tuple[Sequence[int], list[int], list[int]]:
+    """The moments of a run that are in some frames, their frames and their instructions."""
+    moments, frames, ips = range(run.first, run.first + len(run.frames)), run.frames, run.ips
+    if own >= set(frames):
+        return moments, frames, ips
+    # Another thread's, or another walk's, are in between.
+    kept = [frame in own for frame in frames]
+    return [*compress(moments, kept)], [*compress(frames, kept)], [*compress(ips, kept)]
 
 
 def _parting(a: _Steps, b: _Steps) -> tuple[int, MomentId | None, MomentId | None]:

@@ -10,7 +10,7 @@ cannot change.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
 import msgspec
@@ -277,7 +277,9 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
     unchecked: list[Guard] = []
     of, what, kinds = _property(path)
     for guard in guards:
-        about = [found for each in _sources(guard) for found in meant(each)]
+        about = [each for each in _looks_at(guard) if path.same_root(each)]
+        if not about:
+            continue
         if why_unchecked(guard):
             if any(path.leads_to(each) for each in about):
                 unchecked.append(guard)
@@ -346,7 +348,8 @@ def _called_inside(
 ) -> tuple[Path, str, str]:
     """A path by the compiler's name, and what that is for its root, where only an inlined function
     has it under the name that was asked for; and of which value that root is the class."""
-    if path.globally or path.root in names_of(recording, item):
+    roots = {each.root for guard in guards for each in _looks_at(guard)}
+    if path.globally or path.root in roots or path.root in names_of(recording, item):
         return path, "", ""
     found = inlined_as(recording, item, path.root)
     outer = path_of(found[0]) if len(found) == 1 else None
@@ -358,10 +361,10 @@ def _called_inside(
 
 def _as_member(path: Path, guards: list[Guard]) -> Path:
     """A path with an element of a module, `self.heads['a']`, as the member that guards look at."""
-    about = [found for guard in guards for each in _sources(guard) for found in meant(each)]
     for at, step in enumerate(path.steps):
         named = _NAMED.fullmatch(step)
         if named is not None:
+            about = [found for guard in guards for found in _looks_at(guard)]
             steps = (*path.steps[:at], f".{named[1]}", *path.steps[at + 1 :])
             member = Path(path.root, steps, path.globally)
             as_it_is, otherwise = (
@@ -377,11 +380,7 @@ def _as_member(path: Path, guards: list[Guard]) -> Path:
 def _is_of_an_object(path: Path, guards: list[Guard]) -> bool:
     """Whether guards look at a value or at parts of it, and it is no tensor: of those they compare
     what is known."""
-    kinds = {
-        guard.kind
-        for guard in guards
-        if any(path.leads_to(each) for source in _sources(guard) for each in meant(source))
-    }
+    kinds = {guard.kind for guard in guards if any(map(path.leads_to, _looks_at(guard)))}
     return bool(kinds) and not kinds <= {*_TENSORS, SHAPE_ENV}
 
 
@@ -389,7 +388,7 @@ def _is_dict(path: Path, guards: list[Guard]) -> bool:
     """Whether a value is a dictionary: its length is compared or it is not."""
     return any(
         guard.kind == "TYPE_MATCH"
-        and _any_same(path, [*meant(guard.source)])
+        and _any_same(path, meant(guard.source))
         and any(part.lower().endswith("dict'>") for part in guard.code)
         for guard in guards
     )
@@ -418,7 +417,7 @@ def _part_asked_for(code: str) -> str:
 def _value(wants: Wanted, path: Path) -> Datum:
     """What its value must be, where a guard compares it with a constant."""
     for (source, aspect), value in wants.items():
-        if aspect.what == "value" and _any_same(path, [*meant(source)]):
+        if aspect.what == "value" and _any_same(path, meant(source)):
             return value
     return UNKNOWN
 
@@ -442,12 +441,7 @@ def arguments_of(recording: Recording, item: Translation) -> frozenset[str]:
 def names_of(recording: Recording, item: Translation) -> frozenset[str]:
     """What an entry's function calls things by: its arguments, the names that its code uses, and
     the roots of all that its guards look at."""
-    roots = [
-        path.root
-        for guard in guards_of(recording, item)
-        for source in _sources(guard)
-        if (path := path_of(source)) is not None
-    ]
+    roots = (path.root for guard in guards_of(recording, item) for path in _looks_at(guard))
     code = recording.code(item.code)
     used = [row.argrepr for row in code.instructions if row.opname.startswith(_BY_NAME)]
     # What CPython puts on the stack besides stands before or behind the name.
@@ -462,14 +456,16 @@ def is_made(recording: Recording, item: Translation, name: str) -> bool:
     return stored and name not in arguments_of(recording, item)
 
 
-def _sources(guard: Guard) -> list[str]:
+def _looks_at(guard: Guard) -> tuple[Path, ...]:
     """What a guard looks at: its source, and for conditions on several values each of them."""
     if guard.source:
-        return [guard.source]
-    return [each for part in guard.code for each in expressions_in(part)]
+        return meant(guard.source)
+    return tuple(
+        found for part in guard.code for each in expressions_in(part) for found in meant(each)
+    )
 
 
-def _any_same(path: Path, others: list[Path]) -> bool:
+def _any_same(path: Path, others: Iterable[Path]) -> bool:
     return any(same(path, each) for each in others)
 
 
@@ -515,5 +511,5 @@ def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
         if node.op == "placeholder"
         and node.source
         and not node.graph
-        and _any_same(path, [*meant(unscoped(node.source))])
+        and _any_same(path, meant(unscoped(node.source)))
     ]

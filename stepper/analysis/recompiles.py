@@ -221,13 +221,13 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 def _new(tried: Tried, wanted: list[Wanted]) -> bool:
     """Whether the call differs from an entry in something for which no entry was made, or of which
     that is not known."""
-    return any(
-        by.actual == UNKNOWN
-        or not any(
-            alike(each.get((unscoped(source), by.aspect), UNKNOWN), by.actual) for each in wanted
-        )
-        for source, by in changes_of(tried)
-    )
+    for source, by in changes_of(tried):
+        what = unscoped(source), by.aspect
+        if by.actual == UNKNOWN or not any(
+            alike(each.get(what, UNKNOWN), by.actual) for each in wanted
+        ):
+            return True
+    return False
 
 
 Change = tuple[str, Difference]

@@ -277,4 +277,4 @@ def conditions_on(known: Sequence[Size], sources: Collection[str]) -> list[Shape
 
 def same(one: Path, other: Path) -> bool:
     """Whether two expressions are about the same value."""
-    return one.leads_to(other) and other.leads_to(one)
+    return one.steps == other.steps and one.same_root(other)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import ast
 import builtins
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 from itertools import zip_longest
 
@@ -151,11 +150,9 @@ def path_of(expression: str) -> Path | None:
                 return None
 
 
-def meant(source: str) -> Iterator[Path]:
+@lru_cache(maxsize=16_384)
+def meant(source: str) -> tuple[Path, ...]:
     """What a source leads to; of a class's attribute that was found by way of an instance also
     that instance's."""
     path = path_of(source)
-    if path is not None:
-        yield path
-        if path.of_instance != path:
-            yield path.of_instance
+    return () if path is None else tuple(dict.fromkeys((path, path.of_instance)))

@@ -7,12 +7,13 @@ changes least of the program.
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from stepper.analysis.line import Line
-from stepper.analysis.replays import Replays, RunFacts, Verdict, Way
-from stepper.client.plan import ReplayError
 from stepper.client.text import plural
+
+if TYPE_CHECKING:  # an answer for which nothing is tried begins sooner without
+    from stepper.analysis.replays import Replays, RunFacts, Verdict, Way
 
 Told = Generator[Line, None, "list[Tried]"]
 """What came of trying, in lines; at the end, all that was tried."""
@@ -70,6 +71,8 @@ def try_all(
         left: says what a run leaves, of one as it is and one with a change.
         failing: whether it is to go on where it fails now.
     """
+    from stepper.client.plan import ReplayError
+
     for way in ways:
         try:
             verdict = replays.judged(way, failing=failing)

@@ -51,8 +51,8 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
             said = _said(part)
-            if said is not None and said[2] != UNKNOWN:
-                found[said[0], Aspect(said[1])] = said[2]
+            if said is not None:
+                found[said[0]] = said[1]
     # What an input's example shows is how it was when the input was made.
     symbols = symbols_at(recording, attempts[-1].id)
     fixed = {name: symbol.value for name, symbol in symbols.items() if symbol.fixed}
@@ -74,9 +74,13 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
 
 
 @lru_cache(maxsize=16_384)
-def _said(code: str) -> tuple[str, str, Datum] | None:
-    """What a guard's code compares with a constant; entries of one function mostly say the same."""
-    return parse_check(unscoped(code))
+def _said(code: str) -> tuple[tuple[str, Aspect], Datum] | None:
+    """What a guard's code compares with a constant, and with which; entries of one function mostly
+    say the same."""
+    check = parse_check(unscoped(code))
+    return (
+        None if check is None or check[2] == UNKNOWN else ((check[0], Aspect(check[1])), check[2])
+    )
 
 
 def _of_tensor(source: str, node: Node, fixed: dict[str, str]) -> Wanted:

@@ -6,6 +6,8 @@ answers at once.
 
 from __future__ import annotations
 
+import atexit
+import gc
 import os
 import signal
 import sys
@@ -20,6 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:  # the process is ours
         argv = sys.argv[1:]
         say_what_is_uncaught()
+        # What was read of a recording is not looked through once more when the process ends.
+        atexit.register(gc.freeze)
     try:
         try:
             return _carry_out(argv)

@@ -24,13 +24,15 @@ def opened(path: str) -> Iterator[Recording]:
     from stepper.console.screen import Screen
     from stepper.recording.errors import RecordingError
     from stepper.recording.reader import Recording
+    from stepper.support.collecting import uncollected
 
     try:
         recording = Recording.open(path)
         if recording.aside:
             Screen(sys.stderr).say(recording.aside)
         try:
-            yield recording
+            with uncollected():
+                yield recording
         finally:
             recording.close()
     except RecordingError as error:

@@ -89,14 +89,15 @@ def agreed(options: argparse.Namespace, recording: Recording, *, timed: bool = F
 def answer_or_replay(
     options: argparse.Namespace,
     lines: Callable[..., Iterator[Line]],
-    trials: _MakesTrials,
+    trials: Callable[[], _MakesTrials],
 ) -> int:
     """Print an answer, with what came of running the program again where that is asked for.
 
     Args:
         options: those of `add_options`, `file` and `function`.
         lines: gives the answer for a recording and a function; `trying` is what tries.
-        trials: makes that, for a recording, a plan and the seconds that a run may take.
+        trials: gives, where it is wanted, what makes that: for a recording, a plan and the seconds
+            that a run may take.
 
     Raises:
         UsageError: the program cannot be run again.
@@ -106,8 +107,9 @@ def answer_or_replay(
     def told(recording: Recording) -> Iterator[Line]:
         if not options.replay:
             return lines(recording, options.function)
-        plan = agreed(options, recording, timed=trials.timed)
-        trying = trials(recording, plan, options.seconds).lines
+        making = trials()
+        plan = agreed(options, recording, timed=making.timed)
+        trying = making(recording, plan, options.seconds).lines
         return lines(recording, options.function, trying=trying)
 
     return answer(options.file, told)

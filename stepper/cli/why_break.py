@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, answer_or_replay
+
+if TYPE_CHECKING:
+    from stepper.analysis.break_trials import BreakTrials
 
 
 def add_to(subparsers: Any) -> None:
@@ -37,6 +40,10 @@ def add_to(subparsers: Any) -> None:
 def why_break(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.break_lines import break_lines
-    from stepper.analysis.break_trials import BreakTrials
 
-    return answer_or_replay(options, break_lines, BreakTrials)
+    def trials() -> type[BreakTrials]:
+        from stepper.analysis.break_trials import BreakTrials
+
+        return BreakTrials
+
+    return answer_or_replay(options, break_lines, trials)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, answer_or_replay
+
+if TYPE_CHECKING:
+    from stepper.analysis.failure_trials import FailureTrials
 
 
 def add_to(subparsers: Any) -> None:
@@ -36,6 +39,10 @@ def add_to(subparsers: Any) -> None:
 def why_failed(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.failed_lines import failed_lines
-    from stepper.analysis.failure_trials import FailureTrials
 
-    return answer_or_replay(options, failed_lines, FailureTrials)
+    def trials() -> type[FailureTrials]:
+        from stepper.analysis.failure_trials import FailureTrials
+
+        return FailureTrials
+
+    return answer_or_replay(options, failed_lines, trials)

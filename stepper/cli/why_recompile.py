@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, answer_or_replay
+
+if TYPE_CHECKING:
+    from stepper.analysis.recompile_trials import RecompileTrials
 
 
 def add_to(subparsers: Any) -> None:
@@ -42,6 +45,10 @@ def add_to(subparsers: Any) -> None:
 def why_recompile(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.recompile_lines import recompile_lines
-    from stepper.analysis.recompile_trials import RecompileTrials
 
-    return answer_or_replay(options, partial(recompile_lines, every=options.all), RecompileTrials)
+    def trials() -> type[RecompileTrials]:
+        from stepper.analysis.recompile_trials import RecompileTrials
+
+        return RecompileTrials
+
+    return answer_or_replay(options, partial(recompile_lines, every=options.all), trials)

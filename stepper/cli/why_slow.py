@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import argparse
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stepper.cli.arguments import add_recording
 from stepper.cli.replaying import add_options, answer_or_replay
+
+if TYPE_CHECKING:
+    from stepper.analysis.slow_trials import SlowTrials
 
 
 def add_to(subparsers: Any) -> None:
@@ -38,6 +41,10 @@ def add_to(subparsers: Any) -> None:
 def why_slow(options: argparse.Namespace) -> int:
     """Print the answer."""
     from stepper.analysis.slow_lines import slow_lines
-    from stepper.analysis.slow_trials import SlowTrials
 
-    return answer_or_replay(options, partial(slow_lines, every=options.all), SlowTrials)
+    def trials() -> type[SlowTrials]:
+        from stepper.analysis.slow_trials import SlowTrials
+
+        return SlowTrials
+
+    return answer_or_replay(options, partial(slow_lines, every=options.all), trials)

@@ -195,7 +195,9 @@ def alike(one: Datum, other: Datum) -> bool:
     NaN."""
     if one is other:
         return True
-    return type(one) is type(other) and text_of(one) == text_of(other)
+    if type(one) is not type(other):
+        return False
+    return one == other if type(one) in (int, str) else text_of(one) == text_of(other)
 
 
 class NotAValue(ValueError):

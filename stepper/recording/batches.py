@@ -15,6 +15,7 @@ import contextlib
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
 from collections import OrderedDict
+from itertools import repeat
 from typing import Generic, NamedTuple, TypeVar
 
 import msgspec
@@ -47,6 +48,8 @@ class _Place(NamedTuple):
 
 class _Run(NamedTuple, Generic[Thing]):
     things: list[Thing]
+    numbers: list[int]
+    """Those of the things, ascending."""
     moments: list[int]
     """When each appeared, in order."""
 
@@ -88,7 +91,7 @@ class Runs(ABC, Generic[Thing]):
         high = bisect_right(self._moments, last)
         found: list[Thing] = []
         for at in range(max(low, bisect_right(self._firsts, after) - 1), high):
-            things, moments = self._run(at)
+            things, _, moments = self._run(at)
             part = things[bisect_left(moments, first) : bisect_right(moments, last)]
             found += [thing for thing in part if thing.attempt == attempt and thing.id > after]
         return found
@@ -157,26 +160,24 @@ class Runs(ABC, Generic[Thing]):
     def _checked(self, at: int, body: bytes) -> _Run[Thing]:
         place = self._places[at]
         beyond = self._firsts[at + 1] if at + 1 < len(self._firsts) else _LARGEST
-        things: list[Thing] = self._decoded(place, body)
-        moments = [*map(appeared, things)]
-        numbers = [thing.id for thing in things]
+        run: _Run[Thing] = self._decoded(place, body)
         if (
-            len(things) != place.size
-            or (moments[0], moments[-1]) != (place.moment, place.last_moment)
-            or moments != sorted(moments)
-            or numbers[0] != place.first
-            or numbers[-1] >= beyond
-            or numbers != sorted(set(numbers))
+            len(run.things) != place.size
+            or (run.moments[0], run.moments[-1]) != (place.moment, place.last_moment)
+            or run.moments != sorted(run.moments)
+            or run.numbers[0] != place.first
+            or run.numbers[-1] >= beyond
+            or run.numbers != sorted(set(run.numbers))
         ):
             raise damaged(
                 self._database.path,
                 f"there are not {place.size} {self._table} from {place.first} on",
             )
-        return _Run(things, moments)
+        return run
 
     @abstractmethod
-    def _decoded(self, place: _Place, body: bytes) -> list[Thing]:
-        """A run's things, not looked at closely; none when they cannot be put together."""
+    def _decoded(self, place: _Place, body: bytes) -> _Run[Thing]:
+        """A run, not looked at closely; nothing in it when it cannot be put together."""
 
     def _keep(self, at: int, run: _Run[Thing]) -> None:
         self._kept[at] = run
@@ -199,21 +200,17 @@ class GuardRuns(Runs[Guard]):
         super().__init__(database, "guards")
         self._decoder = msgspec.msgpack.Decoder(Guards)
 
-    def _decoded(self, place: _Place, body: bytes) -> list[Guard]:
+    def _decoded(self, place: _Place, body: bytes) -> _Run[Guard]:
         run = unpacked_run(self._database, self._decoder, body)
-        columns = run.attempts, run.moments, run.kinds, run.sources, run.scopes, run.lines
-        if any(len(column) != place.size for column in columns):
-            return []
-        lines = run.user_lines
+        columns = run.attempts, run.moments, run.kinds, run.sources, run.scopes
+        if any(len(column) != place.size for column in (*columns, run.lines)):
+            return _Run([], [], [])
+        numbers = [*range(place.first, place.first + place.size)]
         try:
-            return [
-                Guard(id, attempt, moment, kind, source, scope, (), lines[line])
-                for id, (attempt, moment, kind, source, scope, line) in enumerate(
-                    zip(*columns, strict=True), place.first
-                )
-            ]
+            lines = map(run.user_lines.__getitem__, run.lines)
+            return _Run([*map(Guard, numbers, *columns, repeat(()), lines)], numbers, run.moments)
         except IndexError:
-            return []
+            return _Run([], [], [])
 
 
 class NodeRuns(Runs[Node]):
@@ -223,5 +220,6 @@ class NodeRuns(Runs[Node]):
         super().__init__(database, "nodes")
         self._decoder = msgspec.msgpack.Decoder(list[Node])
 
-    def _decoded(self, place: _Place, body: bytes) -> list[Node]:
-        return unpacked_run(self._database, self._decoder, body)
+    def _decoded(self, place: _Place, body: bytes) -> _Run[Node]:
+        nodes = unpacked_run(self._database, self._decoder, body)
+        return _Run(nodes, [node.id for node in nodes], [node.appeared for node in nodes])

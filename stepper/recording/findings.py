@@ -49,9 +49,9 @@ class _List(Generic[Thing]):
         self.generation = -1
         self.settled = False
 
-    def before(self, moment: int | None) -> list[Thing]:
+    def before(self, moment: int | None) -> Sequence[Thing]:
         if moment is None:
-            return list(self.things)
+            return self.things
         self._moments.extend(map(appeared, self.things[len(self._moments) :]))
         return self.things[: bisect_left(self._moments, moment)]
 
@@ -230,11 +230,11 @@ class Findings:
 
     def side_effects(self, attempt: Attempt, moment: int | None) -> list[SideEffect]:
         """The mutations buffered strictly before the moment; None: all."""
-        return self._told(self._side_effects, attempt).before(moment)
+        return [*self._told(self._side_effects, attempt).before(moment)]
 
     def shape_steps(self, attempt: Attempt, moment: int | None) -> list[ShapeStep]:
         """What became known about sizes strictly before the moment; None: all."""
-        return self._told(self._shape_steps, attempt).before(moment)
+        return [*self._told(self._shape_steps, attempt).before(moment)]
 
     def late_shape_steps(self, attempt: Attempt) -> list[ShapeStep]:
         """What became known about sizes when an attempt was over, in order; nothing, where the file

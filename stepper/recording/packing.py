@@ -20,6 +20,8 @@ _LEAST = 512
 """Bytes of a run that are worth compressing."""
 _MOST = 64 * 1024 * 1024
 """Bytes of a run that are compressed: a file of unknown author can claim any size."""
+_NO_RECORD = (msgspec.DecodeError, UnicodeError, RecursionError, ValueError)
+"""What decoding says of bytes that are none."""
 MOST_BYTES = "length(body) * CASE WHEN substr(body, 1, 1) = x'78' THEN 1032 ELSE 1 END"
 """How many bytes a stored run can have before it is compressed, at most: in SQL."""
 
@@ -80,7 +82,10 @@ def unpacked(database: Database, decoder: msgspec.msgpack.Decoder[Record], body:
     Raises:
         RecordingError: the bytes are not a record of the decoder's type.
     """
-    return all_unpacked(database, decoder, (body,))[0]
+    try:
+        return decoder.decode(body)
+    except _NO_RECORD as error:
+        raise damaged(database.path, str(error)) from error
 
 
 def all_unpacked(
@@ -93,7 +98,7 @@ def all_unpacked(
     """
     try:
         return [*map(decoder.decode, bodies)]
-    except (msgspec.DecodeError, UnicodeError, RecursionError, ValueError) as error:
+    except _NO_RECORD as error:
         raise damaged(database.path, str(error)) from error
 
 

@@ -383,6 +383,8 @@ class Recording:
     def same_findings(self, attempt: int, other: Recording, its: int) -> bool:
         """Whether it is sure, without a closer look, that an attempt found the same guards and the
         same nodes as an attempt of another recording."""
+        if attempt != its:  # each of them has the number of its attempt
+            return False
         mine = self._findings.stored(self._catalog.attempt(attempt))
         return mine is not None and mine == other._findings.stored(other._catalog.attempt(its))
 

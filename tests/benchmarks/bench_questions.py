@@ -20,6 +20,7 @@ from stepper.analysis.compare_recordings import compare_runs
 from stepper.analysis.guard_lines import guard_lines, guarded_lines
 from stepper.analysis.query import Query
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.cli.asking import opened
 from stepper.model.cache import Verdict
 from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.model.program import Code, Instruction, PythonFrame
@@ -94,9 +95,8 @@ def asking(sql: str) -> Question:
 
 def time_of(path: str, question: Question) -> float:
     begun = time.process_time()
-    recording = Recording.open(path)
-    question(recording)
-    recording.close()
+    with opened(path) as recording:
+        question(recording)
     return time.process_time() - begun
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import json
 import os
 import re
@@ -191,6 +192,26 @@ def test_the_answers_lead_with_a_heading(sample: str, name: str) -> None:
     assert re.match(r"1 (function compiled again|graph break of 1 cause)", result.stdout)
     none = stepper(name, sample, "nowhere").stdout
     assert re.fullmatch(r"no .* with 'nowhere' in its name.*\n", none)
+
+
+def test_a_question_waits_for_no_garbage_collector(tmp_path: Path) -> None:
+    path = str(tmp_path / "big.stepper")
+    big_recording(path)
+    gc.collect()
+    began: list[int] = []
+
+    def note(phase: str, told: dict[str, int]) -> None:
+        if phase == "start" and told["generation"] > 0:
+            began.append(told["generation"])
+
+    gc.callbacks.append(note)
+    try:
+        assert main(["diff", path, path]) == 0
+        assert gc.isenabled()
+        _ = [[] for _ in range(gc.get_threshold()[0] + 1)]  # what was read is old by then
+    finally:
+        gc.callbacks.remove(note)
+    assert len(began) <= 1  # of what the command began with
 
 
 def test_a_difference_is_exit_code_1(sample: str, tmp_path: Path) -> None:
