@@ -117,7 +117,6 @@ def guarded(found: Guarded) -> bool:
     return bool(found.by) and not found.inputs
 
 
-@pytest.mark.filterwarnings("ignore:Guards may run slower on Python 3:RuntimeWarning")
 @pytest.mark.parametrize("expression", list(CHANGES))
 def test_what_is_guarded_is_what_makes_dynamo_compile_again(
     expression: str, recorded: Recorded, program: Callable[[str], str]

@@ -15,9 +15,6 @@ from torch._dynamo.eval_frame import _debug_get_cache_entry_list
 import stepper.cache as cache
 from stepper.model.cache import CacheError, EntryState, Verdict
 
-# CPython 3.13.0 has a defect that Dynamo warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
-
 
 def scaled(x: torch.Tensor, factor: float = 2.0) -> torch.Tensor:
     return x * factor

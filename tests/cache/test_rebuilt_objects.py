@@ -21,9 +21,6 @@ from stepper.model.trace import Phase
 from stepper.recording.reader import Recording
 from stepper.recording.recorded_call import RecordedCall, recorded_call
 
-# CPython 3.13.0 has a defect that Dynamo warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
-
 
 class Mode(enum.Enum):
     FAST = "fast"

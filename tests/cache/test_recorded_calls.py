@@ -21,9 +21,6 @@ from tests.debuggee.harness import Program
 from tests.recordings import block
 from tests.tape import Tape
 
-# CPython 3.13.0 has a defect that Dynamo warns of.
-pytestmark = pytest.mark.filterwarnings("ignore:Guards may run slower:RuntimeWarning")
-
 PROGRAM = """
 import torch
 

@@ -18,7 +18,9 @@ def build(folder: Path, flags: list[str], python: str = sys.executable) -> None:
     """Copy the package and the tests of the extension into a folder, and compile it into that, with
     more flags, for an interpreter."""
     shutil.copytree(ROOT / "stepper", folder / "stepper", ignore=shutil.ignore_patterns("*.so"))
-    shutil.copytree(ROOT / "tests" / "csrc", folder / "tests" / "csrc")
+    # pytest's bytecode says where it was made, and not where it lies.
+    made = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "tests" / "csrc", folder / "tests" / "csrc", ignore=made)
     (folder / "tests" / "__init__.py").touch()
     include, suffix = asked(python, _ASK).split(":")
     command = ["gcc", "-shared", "-fPIC", f"-I{include}", "-Werror"]
