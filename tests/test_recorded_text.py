@@ -63,10 +63,7 @@ IN_ANALYSIS = {
         "_mapped": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
-    "skipped_frames.py": {
-        "change": "torch's message",
-        "skipped": "the compiler's, cut to its first line",
-    },
+    "skipped_frames.py": {"change": "torch's message"},
     "call_sites.py": {
         "_meant": "Python's qualified names",
         "": "torch's sources",

@@ -23,7 +23,7 @@ from stepper.client.text import (
     short_name,
     source_line,
 )
-from stepper.model.trace import MomentId, Phase, Translation
+from stepper.model.trace import MomentId, Translation
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import Process
@@ -216,12 +216,8 @@ def _alone(item: Translation, sides: tuple[_Side, _Side]) -> Iterator[Line]:
         yield Line(f"    {mine.name} had {plural(item.cache_size, 'entry')} that did not serve it")
     yield Line(
         f"    {other.name} compiled nothing there: whether it made the call, and an entry served "
-        "it, is not recorded" + ("" if _has_lookups(other.recording) else " (--lookups records it)")
+        "it, is not recorded" + ("" if other.recording.lookups() else " (--lookups records it)")
     )
-
-
-def _has_lookups(recording: Recording) -> bool:
-    return any(each.phase is Phase.LOOKUP for each in recording.translations())
 
 
 def _both(sides: tuple[_Side, _Side], texts: Sequence[str]) -> Iterator[Line]:

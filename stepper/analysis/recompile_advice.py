@@ -104,7 +104,7 @@ def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
     history = entries.history
     if history.limit is None:
         return
-    limited_by = history.capabilities.recompile_limit or "the limit"
+    limited_by = history.capabilities.limit(history.limit.limit_name) or "the limit"
     calls = history.calls_after_limit
     yield Advice(
         f"Remove the cause rather than raise {limited_by}: a higher limit lets the same calls "

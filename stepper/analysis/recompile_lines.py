@@ -19,7 +19,6 @@ from stepper.analysis.recompiles import (
     Tried,
     failed_checks,
     failed_guards,
-    lookups_recorded,
     recompilations,
 )
 from stepper.analysis.shape_lines import step_lines
@@ -86,7 +85,7 @@ def _instead(recording: Recording, function: str, after: int) -> str:
         return "; what is recorded ends in a compilation"
     if Outcome.COMPILED not in outcomes:
         return "; none was compiled"
-    if not lookups_recorded(recording):
+    if not recording.lookups():
         return ""
     if any(_uncompiled(recording, function, after)):
         return ""
@@ -180,7 +179,7 @@ def recompile_lines(
     )
     for event in recording.events(kinds=(EventKind.INTERVENTION,)):
         yield Line(f"the user intervened: {event.text}", event.moment)
-    if not lookups_recorded(recording):
+    if not recording.lookups():
         yield Line(WITHOUT_LOOKUPS, role="dim")
     for history in by_function:
         yield Line("")
@@ -271,8 +270,8 @@ def series_text(series: Series, of: int, spell: Spelling = spelled) -> str:
 
 
 def limit_text(history: History) -> str:
-    """`limit reached at call 9: runs uncompiled from here`, of a history that has a limit; it is an
-    error where the whole function has to be one graph."""
+    """`recompile_limit reached at call 9: runs uncompiled from here`, of a history that has a
+    limit; it is an error where the whole function has to be one graph."""
     if history.calls_until_limit is not None:
         at = f"at call {history.calls_until_limit}"
     else:
@@ -282,9 +281,10 @@ def limit_text(history: History) -> str:
         if history.calls_after_limit
         else ""
     )
-    failed = history.limit is not None and history.limit.failed
-    comes = "is an error" if failed else "runs uncompiled"
-    return f"limit reached {at}: {comes} from here{after}"
+    limit = history.limit
+    comes = "is an error" if limit is not None and limit.failed else "runs uncompiled"
+    name = (limit is not None and limit.limit_name) or "limit"
+    return f"{name} reached {at}: {comes} from here{after}"
 
 
 def _recompilation(

@@ -20,7 +20,7 @@ from stepper.client.text import ELLIPSIS, clip, one_line
 from stepper.model.capabilities import Capabilities
 from stepper.model.datum import UNKNOWN, Datum, alike, text_of
 from stepper.model.lookup import Aspect
-from stepper.model.trace import Outcome, Phase, Translation
+from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
 _VALUES = 9
@@ -108,9 +108,8 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
     for each in found:
         by_code.setdefault(each.translation.code, []).append(each)
     lookups: dict[tuple[str, str], list[Translation]] = {}
-    for item in recording.translations():
-        if item.phase is Phase.LOOKUP and not item.by_hand:
-            lookups.setdefault((item.name, item.filename), []).append(item)
+    for item in recording.lookups():
+        lookups.setdefault((item.name, item.filename), []).append(item)
     made = Counter(
         item.code for item in compilations(recording) if item.outcome is Outcome.COMPILED
     )

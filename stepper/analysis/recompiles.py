@@ -46,8 +46,8 @@ from stepper.model.trace import (
     Guard,
     MomentId,
     Outcome,
-    Phase,
     Translation,
+    limit_named,
 )
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
@@ -183,6 +183,11 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """Dynamo's words, when it would not compile any more."""
     find_wanted: Callable[[], list[Wanted]] = list
     """What the entries want that were made before."""
+
+    @property
+    def limit_name(self) -> str:
+        """The name of the setting that is the limit; empty: the words do not say it."""
+        return limit_named(self.limit)
 
     @property
     def failed(self) -> bool:
@@ -610,8 +615,3 @@ def _said(words: Reason, new: Wanted) -> Failure:
 def _kind_of(what: str) -> str:
     kinds = {"value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK"}
     return kinds.get(what, "TENSOR_MATCH")
-
-
-def lookups_recorded(recording: Recording) -> bool:
-    """Whether lookups are in the recording."""
-    return any(item.phase is Phase.LOOKUP and not item.by_hand for item in recording.translations())

@@ -8,7 +8,7 @@ from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name
 from stepper.client.text import one_line
-from stepper.model.trace import MomentId, Outcome
+from stepper.model.trace import MomentId, Outcome, headline
 from stepper.recording.reader import Recording
 
 
@@ -46,7 +46,7 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
         attempts = recording.attempts(item.id)
         if any(attempt.id in broken for attempt in attempts):
             continue
-        reason = one_line(item.reason.partition("\n")[0])
+        reason = one_line(headline(item.reason))
         key = (compiled_name(recording, item), item.filename, item.line, reason)
         found.setdefault(key, []).append((item.first_moment, item.instructions))
     for frame in recording.skipped_frames():

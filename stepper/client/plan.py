@@ -24,7 +24,7 @@ from stepper.client.origin import digest, foreign
 from stepper.client.program import program_file
 from stepper.client.text import is_installed, plural, short_path
 from stepper.debuggee.registry import is_registered
-from stepper.model.trace import WITHHELD, Phase, Translation
+from stepper.model.trace import WITHHELD, Translation
 from stepper.recording.reader import Recording
 
 HASH_SEED = "PYTHONHASHSEED"
@@ -155,7 +155,7 @@ def plan_of(
     named |= set(filter(None, (_called_by(item) for item in items)))
     # Those between angle brackets are of code that was in no file.
     files = {os.path.join(facts.cwd, name) for name in named if not name.startswith("<")}
-    lookups = timed and any(each.phase is Phase.LOOKUP and not each.by_hand for each in items)
+    lookups = timed and bool(recording.lookups())
     spec = msgspec.structs.replace(
         spec, python=python, engine=facts.engine, reads="nothing", lookups=lookups
     )

@@ -39,3 +39,8 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether values and nodes carry the guards that they depend on."""
     output_nodes: bool = False
     """Whether a graph has an output node if it was handed to the backend, and only then."""
+
+    def limit(self, name: str) -> str:
+        """The setting of that name that says how often a function is compiled, of several; no name:
+        the one that mostly does. Empty: there is no limit."""
+        return f"{self.recompile_limit.rpartition('.')[0]}.{name}" if name else self.recompile_limit

@@ -8,6 +8,7 @@ instruction caused it; so it is seen from the next moment on.
 
 from __future__ import annotations
 
+import re
 from enum import StrEnum
 
 import msgspec
@@ -411,11 +412,22 @@ class EventKind(StrEnum):
     """Something the debugger itself has to say, e.g. that it lost detail and why."""
 
 
+_LIMIT = re.compile(r"Limit type: (\w{1,40})")
+
+
+def limit_named(text: str) -> str:
+    """The limit that a compiler's words say was reached; empty: they name none."""
+    found = _LIMIT.search(text)
+    return "" if found is None else found[1]
+
+
 def headline(text: str) -> str:
     """A compiler's words in one line: their first, and where that only announces the next one, as
-    "backend='…' raised:" does, that too."""
+    "backend='…' raised:" does, that too; with the limit that they are about."""
     if "\n" not in text:
         return text
+    if limit := limit_named(text):
+        return f"{text.strip().partition(chr(10))[0]}: {limit}"
     first, *others = text.strip().split("\n")
     second = next((line.strip() for line in others if line.strip()), "")
     return f"{first} {second}" if first.rstrip().endswith(":") else first

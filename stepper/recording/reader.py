@@ -30,7 +30,9 @@ from stepper.model.trace import (
     Guard,
     Moment,
     Node,
+    Outcome,
     Output,
+    Phase,
     SessionFacts,
     SideEffect,
     SkippedFrame,
@@ -331,6 +333,15 @@ class Recording:
     def translations_of(self, code: int) -> list[Translation]:
         """Those of one code, in order."""
         return self._catalog.translations_of(code)
+
+    def lookups(self) -> list[Translation]:
+        """The lookups of all of the program's calls, in order; empty where only those were recorded
+        that were an error."""
+        found = [
+            item for item in self.translations() if item.phase is Phase.LOOKUP and not item.by_hand
+        ]
+        asked_for = any(item.outcome is not Outcome.SKIPPED for item in found)
+        return found if asked_for else []
 
     def translation(self, id: int) -> Translation:
         """One translation."""

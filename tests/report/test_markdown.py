@@ -62,4 +62,4 @@ def test_what_matters_is_told(recorded: Recorded) -> None:
     assert re.search(r"`requires Eq\(s77, 5\)` `\S*sizes.py:17 in in_a_name`", sizes)
     again = markdown(gather(recorded("demos/recompilation.py", "--lookups")))
     assert "`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`" in again
-    assert "`limit reached at call 5" in again
+    assert "`recompile_limit reached at call 5" in again

@@ -189,14 +189,14 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if callback is None:
             return
         code, why = frame.f_code, _REFUSED.format(versions.stance())
-        if self._misses_wanted(code):
+        if self.wanted or entries_of(code):
             backend, stack = versions.cache.innermost_backend(callback), self._program_stack(asking)
             call = Call(code, frame.f_locals, frame.f_globals, backend, None, stack)
             self._record(call, unserved=why)
         else:
             text = f"{code.co_qualname}: {why}"
             self._recorder.occurred(EventKind.SKIP, text, None, Subject(name=code.co_qualname))
-        if not entries_of(code) and versions.surely_compiled(frame.f_locals):
+        if versions.surely_compiled(frame.f_locals) and not versions.cache.compiled_entries(code):
             self.refused(code, asking, why)
 
     def _on_reasons_asked(self, frame: Any) -> None:
@@ -216,8 +216,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         code, stack = artifacts.original_code, self._program_stack(asking)
         call = Call(code, x, f_globals, None, None, stack)
         candidate = self._made_ahead(artifacts)
-        if self.wanted:
-            self._recorder.whole(self._record_walk, call, _REFUSED_AHEAD, [candidate])
+        self._recorder.whole(self._record_walk, call, _REFUSED_AHEAD, [candidate])
         tried = try_entry(candidate, None, SafeReader(x, call.f_globals), matches=False, hit=False)
         self.refused(code, asking, f"{_REFUSED_AHEAD}: {reason(tried)}")
 

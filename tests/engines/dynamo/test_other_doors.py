@@ -503,7 +503,8 @@ def test_a_function_that_was_compiled_ahead_of_time(tmp_path: Path, *, lookups: 
     assert failure.name == "double"
     assert failure.message.endswith("TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
     walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
-    ends = [Outcome.HIT, Outcome.SKIPPED] if lookups else []
+    ends = [Outcome.HIT, Outcome.SKIPPED] if lookups else [Outcome.SKIPPED]  # an error is told
+    assert bool(recording.lookups()) is lookups
     assert walks == [(Phase.LOOKUP, "double", end) for end in ends]
     if lookups:
         hit = recording.events(kinds=(EventKind.HIT,))
@@ -527,11 +528,17 @@ def test_a_call_that_a_package_of_precompiled_code_serves(tmp_path: Path) -> Non
         loaded.install(backends)
         assert compiled(THREE).tolist() == [4.0, 4.0, 4.0]
         compiled(THREE)
+        with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(RuntimeError):
+            compiled(torch.ones(5))
     loaded.uninstall()
     recording = recorded(path)
     assert "loaded from a package of precompiled code" in skips(recording)[0]
     walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
-    assert walks == [(Phase.LOOKUP, "double", Outcome.HIT)] * 2
+    hit, refused = ((Phase.LOOKUP, "double", end) for end in (Outcome.HIT, Outcome.SKIPPED))
+    assert walks == [hit, hit, refused]
+    (failed,) = failures(recording)
+    assert failed.lookup is not None
+    assert failed.lookup.reason.endswith("precompiled: TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
     recording.close()
 
 
@@ -656,7 +663,8 @@ def test_a_frame_whose_limit_is_reached_is_told_with_the_limit(tmp_path: Path, l
         for size in (3, 4, 5, 6):
             compiled(torch.ones(size))
     recording = recorded(path)
-    assert len(skips(recording)) == 1
+    (said,) = skips(recording)
+    assert said.endswith(f": {limit}")
     assert [each.outcome for each in recording.translations()] == [
         Outcome.COMPILED,
         Outcome.SKIPPED,
