@@ -12,15 +12,13 @@ from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
-from stepper.analysis.sites import own_frame
 from stepper.analysis.sources import path_of
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, python_frame_line, short_name
+from stepper.client.text import plural, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
-from stepper.model.program import PythonFrame
-from stepper.model.shapes import ShapeStep, ShapeStepKind, Stage
+from stepper.model.shapes import ShapeStepKind
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -126,6 +124,12 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def sizes(self) -> list[Size]:
         """What is known of a tensor's size in each entry, the newest last."""
         return self.sizes_of(f"{self.series.source}.size()[{self.dim}]")
+
+    @property
+    def sizes_until_it_changed(self) -> list[Size]:
+        """`sizes`, without the entries that were made for other reasons after it last changed."""
+        newest = self.history.recompilations[self.series.newest].translation.id
+        return [size for size in self.sizes if size.translation.id <= newest]
 
     def sizes_of(self, source: str) -> list[Size]:
         """What is known of any size or number in each entry."""
@@ -235,42 +239,6 @@ def _is_input(wants: Wanted, source: str) -> bool:
 def compiler(history: History) -> str:
     """What the compiler is called at the beginning of a sentence."""
     return "Dynamo" if history.capabilities.dynamo_config else "The compiler"
-
-
-def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> tuple[str, str]:
-    """What is to be done about a symbol that the program needs the value of, and the fact that
-    speaks for it.
-
-    Args:
-        recording: what is asked.
-        size: the symbol, in the entry where it was fixed.
-        cause: the condition that fixed it.
-        what: what the symbol stands for.
-    """
-    stack = cause.program_stack
-    place = _place(stack, recording.facts.cwd) if stack else ""
-    if cause.stage is not Stage.TRACING:
-        cached = cause.stage is Stage.CACHE
-        who = "a graph from a cache" if cached else str(cause.stage)
-        place = f"{who}, at {place}," if place else who
-    by = f" for {cause.target}" if cause.target else ""
-    text = (
-        f"{what} is a symbol until {place}{by} needs its value. As long as that is asked for, each "
-        "value is compiled by itself: take it out of the compiled function, or do it without the "
-        "value."
-    )
-    return text, f"{size.translation.compile_id} has {cause.written} from there"
-
-
-def _place(stack: tuple[PythonFrame, ...], cwd: str) -> str:
-    """The innermost line, behind the program's own that leads there where it is a library's."""
-    there = python_frame_line(stack[-1], cwd)
-    own = own_frame(stack)
-    return (
-        there
-        if own is None or own is stack[-1]
-        else f"{python_frame_line(own, cwd)} (there {there})"
-    )
 
 
 def seen(series: Series, name: str) -> str:

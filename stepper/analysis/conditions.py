@@ -16,7 +16,7 @@ import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, reduce
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -141,7 +141,7 @@ def _saying(
     return same or [step for step in steps if all(each is None for each in found[step.id])]
 
 
-def _values(symbols: Sequence[str], at: int) -> dict[str, int]:
+def _values(symbols: Sequence[str], at: int) -> dict[str, float]:
     return {
         name: 2 + at * stride % _SAMPLES for name, stride in zip(symbols, _STRIDES, strict=False)
     }
@@ -161,9 +161,9 @@ def _saying_now(known: Sequence[Size], condition: str) -> list[ShapeStep]:
     return _saying(known, condition, [steps[id] for id in sorted(steps)], now)
 
 
-def _replaced(now: Mapping[str, str], values: Mapping[str, int]) -> dict[str, int]:
+def _replaced(now: Mapping[str, str], values: Mapping[str, float]) -> dict[str, float]:
     """The values of symbols that were replaced, where those of all others are known."""
-    found: dict[str, int] = {}
+    found: dict[str, float] = {}
     for _ in now:  # what one was replaced by can be made of others that were replaced
         for name, written in now.items():
             with contextlib.suppress(*_NOT_COMPUTED):
@@ -208,15 +208,25 @@ def not_zero_or_one(known: Sequence[Size], condition: str) -> ShapeStep | None:
     return size.symbol.born if asked else None
 
 
-_ARITHMETIC: dict[type[ast.AST] | str, Callable[[int, int], int]] = {
+_ARITHMETIC: dict[type[ast.AST] | str, Callable[[Any, Any], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
+    ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Div: operator.truediv,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
     "Eq": operator.eq, "Ne": operator.ne, "Max": max, "Min": min,
     "Mod": operator.mod, "PythonMod": operator.mod, "FloorDiv": operator.floordiv,
+    "IntTrueDiv": operator.truediv, "FloatTrueDiv": operator.truediv,
 }  # fmt: skip
+_OF_ONE: dict[str, Callable[[float], float]] = {
+    "ToFloat": float,
+    "TruncToInt": math.trunc,
+    "FloorToInt": math.floor,
+    "CeilToInt": math.ceil,
+    "TruncToFloat": lambda value: float(math.trunc(value)),
+    "Abs": abs,
+}
+"""Functions of torch's for one value."""
 
 
 _NOT_COMPUTED = (
@@ -224,10 +234,9 @@ _NOT_COMPUTED = (
 )  # fmt: skip
 
 
-def holds(expression: str, values: Mapping[str, int]) -> bool | None:
+def holds(expression: str, values: Mapping[str, float]) -> bool | None:
     """Whether a decision's expression, or a condition, holds where its symbols have these values;
-    None: that cannot be said, since one has no value, or since it is made of more than whole
-    numbers."""
+    None: that cannot be said, since one has no value, or since it is made of more than numbers."""
     try:
         return bool(_computed(_parsed(expression), values))
     except _NOT_COMPUTED:
@@ -239,7 +248,7 @@ def _parsed(expression: str) -> ast.expr:
     return ast.parse(expression, mode="eval").body
 
 
-def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
+def _computed(node: ast.expr, values: Mapping[str, float]) -> float:
     match node:
         case ast.Subscript() | ast.Call(func=ast.Attribute()) | ast.Attribute():
             return values[ast.unparse(node)]
@@ -248,7 +257,7 @@ def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
         case ast.BoolOp(op=op, values=sides):
             each = (_computed(side, values) for side in sides)
             return all(each) if isinstance(op, ast.And) else any(each)
-        case ast.Constant(value=int() as value):
+        case ast.Constant(value=int() | float() as value):
             return value
         case ast.Name(id=name):
             return values[name]
@@ -259,6 +268,8 @@ def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
             | ast.Compare(left=left, ops=[op], comparators=[right])
         ):
             return _ARITHMETIC[type(op)](_computed(left, values), _computed(right, values))
+        case ast.Call(func=ast.Name(id=name), args=[only], keywords=[]) if name in _OF_ONE:
+            return _OF_ONE[name](_computed(only, values))
         case ast.Call(func=ast.Name(id=name), args=[first, *others], keywords=[]):
             parts = (_computed(each, values) for each in others)
             return reduce(_ARITHMETIC[name], parts, _computed(first, values))
@@ -268,7 +279,7 @@ def _computed(node: ast.expr, values: Mapping[str, int]) -> int:
 class Left(NamedTuple):
     """What the conditions of an entry leave a size together, where none of them says it alone."""
 
-    value: int
+    value: float
     conditions: tuple[str, ...]
     """Those that have to do with it, in the entry's order."""
 
@@ -292,9 +303,9 @@ def only_left(conditions: Sequence[str], source: str) -> Left | None:
     if math.prod(map(len, ranges.values())) > _MOST_POINTS:
         return None
     equal = dict(filter(None, map(_equal_to, parts)))
-    left: set[int] = set()
+    left: set[float] = set()
     for point in itertools.product(*ranges.values()):
-        at = dict(zip(ranges, point, strict=True))
+        at: dict[str, float] = dict(zip(ranges, point, strict=True))
         at = {**_replaced(equal, at), **at}
         if at.keys() != group:
             return None

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from stepper.analysis.advice import needed_by
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import break_before, cause_of_one
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
@@ -22,6 +21,7 @@ from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import failure_at
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
+from stepper.analysis.needed import needed_by
 from stepper.analysis.reasons import reasons_of
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import (

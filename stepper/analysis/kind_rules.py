@@ -9,8 +9,10 @@ from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompiles import changes_of
+from stepper.analysis.sites import program_line
 from stepper.analysis.size_rules import from_numpy, is_parameter
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, unscoped
+from stepper.client.text import python_frame_line
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 
@@ -112,8 +114,25 @@ def _type(it: Changing) -> str:
     return f"Pass {it.name} always as the same type: each has an entry of its own."
 
 
+def _changed_inside(it: Changing) -> str:
+    """What the compiled function changes itself, so that the next call finds it otherwise."""
+    for item in it.entries.made:
+        for attempt in it.recording.attempts(item.id)[-1:]:
+            for effect in it.recording.side_effects(None, attempt=attempt.id):
+                if effect.kind != "mutation" or unscoped(effect.name) != it.series.source:
+                    continue
+                line = program_line(it.recording, effect.moment)
+                at = f" at {python_frame_line(line.place, it.recording.facts.cwd)}" if line else ""
+                return (
+                    f"{it.name} is changed by the compiled function itself{at}, and the next call "
+                    "finds it so: do that outside of the compiled function, with what it returns, "
+                    "or have all of it there before the first call."
+                )
+    return ""
+
+
 def _length(it: Changing) -> str:
-    return (
+    return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
     )
@@ -129,7 +148,7 @@ def _have(it: Changing) -> str:
 def _keys(it: Changing) -> str:
     if it.name.endswith((_ATTRIBUTES, _MODULES)):
         return ""
-    return f"Hand over {it.name} always with the same keys."
+    return _changed_inside(it) or f"Hand over {it.name} always with the same keys."
 
 
 def _submodules(it: Changing) -> str:

@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule
+from stepper.analysis.conditions import LEAVES
+from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History
-from stepper.analysis.recompiles import changes_of
-from stepper.analysis.size_rules import SIZE_RULES, were_equal
+from stepper.analysis.recompiles import apart, changes_of
+from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import plural, python_frame_line
 from stepper.model.change import Setting
@@ -70,11 +72,24 @@ def _shared(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
             )
 
 
+def _relations(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
+    """Conditions about several values at once, that do not hold."""
+    equal = {step.id for step, *_ in were_equal(entries)}
+    for each in entries.history.recompilations:
+        first = each.nearest.failures[0] if each.nearest and each.nearest.failures else None
+        if first is None or first.kind not in LEAVES or first.differences or first.source:
+            continue
+        if equal.isdisjoint(step.id for step in first.conditions):
+            spell = spelling(entries.recording, each.translation)
+            if found := one_side(entries.recording, first, spell):
+                yield Advice(*found)
+
+
 def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
     """One thing that is left as it was is enough for a compilation."""
     recompilations = entries.history.recompilations
     nearest = (each.nearest for each in recompilations)
-    several = sum(each is not None and len(changes_of(each)) > 1 for each in nearest)
+    several = sum(each is not None and apart(changes_of(each)) > 1 for each in nearest)
     changes = list(dict.fromkeys(each.changes[-1] for each in found if each.changes))
     if several and len(changes) > 1:
         ways = [*map(str, changes), *_left_over(entries, found)]
@@ -116,6 +131,7 @@ def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
 
 RULES_OF_ALL: dict[str, Callable[[Entries, list[Advice]], Iterator[Advice]]] = {
     "duck shaping": _shared,
+    "relation": _relations,
     "all at once": _at_once,
     "limit": _limit,
 }

@@ -265,6 +265,8 @@ def series_text(series: Series, of: int, spell: Spelling = spelled) -> str:
     if len(series.values) == 1:
         return f"{what} is no longer {text_of(series.values[0])}  ({series.times} of {of})"
     told = f": {series.seen}" if series.seen else ""
+    if series.condition and not told:
+        told = f": {clip(spell(one_line(series.condition)), _TEXT)} does not hold"
     also = f", and of {plural(len(series.likewise), 'other')}" if series.likewise else ""
     return f"{what} {series.trend}{told}{also}  ({series.times} of {of})"
 

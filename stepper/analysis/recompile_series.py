@@ -13,6 +13,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from stepper.analysis.conditions import LEAVES
 from stepper.analysis.recompiles import Recompilation, changes_of
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import compilations
@@ -46,6 +47,10 @@ class Series(msgspec.Struct, frozen=True):
     """In how many recompilations it differed from the nearest entry."""
     likewise: tuple[str, ...] = ()
     """Other sources of which the same changed, from and to the same, in the same recompilations."""
+    condition: str = ""
+    """What did not hold of it, of the first, where that is an expression."""
+    newest: int = 0
+    """The place of the newest of these recompilations among all of the function."""
 
     @property
     def seen(self) -> str:
@@ -150,6 +155,7 @@ def _history(
 
 def _series(found: list[Recompilation]) -> list[Series]:
     kinds: dict[tuple[str, Aspect], str] = {}
+    conditions: dict[tuple[str, Aspect], str] = {}
     values: dict[tuple[str, Aspect], list[Datum]] = {}
     where: dict[tuple[str, Aspect], list[int]] = {}
     for at, each in enumerate(found):
@@ -158,12 +164,19 @@ def _series(found: list[Recompilation]) -> list[Series]:
             continue
         for failure in nearest.failures:
             if not failure.differences:
-                kinds.setdefault((unscoped(failure.source), Aspect("")), failure.kind)
+                key = (unscoped(failure.source), Aspect(""))
+                kinds.setdefault(key, failure.kind)
+                if failure.kind in LEAVES:
+                    conditions.setdefault(key, unscoped(failure.text))
             for difference in failure.differences:
                 kinds.setdefault((unscoped(failure.source), difference.aspect), failure.kind)
+        first = nearest.failures[0]
+        about = "" if first.source or first.differences else unscoped(first.text)
         for source, difference in changes_of(nearest):
             if not source and not difference.what:
                 continue  # words of the compiler's that do not say what differs
+            if not difference.what and unscoped(source) in about:
+                continue  # another condition on what the first one is about
             key = (unscoped(source), difference.aspect)
             if at not in where.setdefault(key, []):
                 where[key].append(at)
@@ -185,8 +198,14 @@ def _series(found: list[Recompilation]) -> list[Series]:
         same.setdefault((key[1], kinds.get(key, ""), shown, *where[key]), []).append(key)
     series = [
         Series(*first, kinds.get(first, ""), tuple(values[first]), len(where[first]),
-               tuple(source for source, _ in others))
+               tuple(source for source, _ in others), conditions.get(first, ""), where[first][-1])
         for first, *others in same.values()
     ]  # fmt: skip
-    # What is known by its values says more than what only fails because of it.
-    return sorted(series, key=lambda each: (not each.values, -each.times))
+    # What is known by its values says more than what only fails because of it, and what is alone in
+    # the way of a call more than what comes with others.
+    beside = Counter(at for firsts in same.values() for at in where[firsts[0]])
+    fewest = {key: min(beside[at] for at in calls) for key, calls in where.items()}
+    return sorted(
+        series,
+        key=lambda each: (not each.values, -each.times, fewest[each.source, each.aspect]),
+    )

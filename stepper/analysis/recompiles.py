@@ -25,7 +25,7 @@ from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
 from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import program_line
-from stepper.analysis.sources import spelled, unscoped
+from stepper.analysis.sources import path_of, spelled, unscoped
 from stepper.analysis.walks import (
     Calls,
     compilations,
@@ -207,26 +207,38 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def nearest(self) -> Tried | None:
         """The entry with the fewest things in its way, of those where one is new: what another
-        entry was made for is not why one more is."""
+        entry was made for is not why one more is. What changes alike is one thing, and of two
+        entries with as many the one is nearer that lets the call come further into a value."""
         wanted = self.find_wanted() if len(self.tried) > 1 else []
         found: Tried | None = None
-        least = (True, 0)
+        least = (True, 0, 0)
         for each in self.tried:
-            count = len(changes_of(each))
-            if not count:
+            changes = changes_of(each)
+            if not changes:
                 continue
-            distance = (not _new(each, wanted), count)
+            distance = (not _new(changes, wanted), apart(changes), -min(map(_depth, changes)))
             if found is None or distance < least:
                 found, least = each, distance
-            if least == (False, 1) and len(self.tried) > _FEW:
+            if least[:2] == (False, 1) and len(self.tried) > _FEW:
                 break
         return found
 
 
-def _new(tried: Tried, wanted: list[Wanted]) -> bool:
+def apart(changes: list[Change]) -> int:
+    """How many changes there are, those that are alike as one."""
+    return len({str(by) if by.what else source for source, by in changes})
+
+
+def _depth(change: Change) -> int:
+    """How many steps lead to what changes."""
+    path = path_of(change[0])
+    return 0 if path is None else len(path.steps)
+
+
+def _new(changes: list[Change], wanted: list[Wanted]) -> bool:
     """Whether the call differs from an entry in something for which no entry was made, or of which
     that is not known."""
-    for source, by in changes_of(tried):
+    for source, by in changes:
         what = unscoped(source), by.aspect
         if by.actual == UNKNOWN or not any(
             alike(each.get(what, UNKNOWN), by.actual) for each in wanted

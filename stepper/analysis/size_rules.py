@@ -13,13 +13,17 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler, needed_by
+from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES, holds
+from stepper.analysis.handed_on import Spelling
+from stepper.analysis.needed import needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.recompiles import Failure
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, python_frame_line
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
+from stepper.model.datum import number
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -30,6 +34,7 @@ _BUILTIN_MODULE = "builtin_nn_module"
 """The end of Dynamo's names for the scopes of guards on torch's own modules."""
 _SIZE = re.compile(r"size\((\d+)\)")
 _NUMPY = "___from_numpy("
+_STRIDE = ".stride()"
 
 PARAMETERS = Setting("force_parameter_static_shapes", False)
 MODULES = Setting("force_nn_module_property_static_shapes", False)
@@ -122,15 +127,17 @@ def settings_of(it: Changing) -> tuple[Setting, ...]:
 
 
 def _needed(it: Changing) -> Advice | None:
-    """A size that was a symbol in the newest entry, until the program needed its value."""
-    needed = _asked_for(it, it.sizes[-1]) if it.sizes else None
+    """A size that was a symbol in the newest entry that was made for it, until the program needed
+    its value."""
+    known = it.sizes_until_it_changed
+    needed = _asked_for(it, known[-1]) if known else None
     return it.advise(*needed) if needed else None
 
 
 def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
     """A size that is a symbol in the newest entry, and of which an earlier one needed the value:
     there a mark is refused, and a symbol from the first call on saves nothing."""
-    for size in reversed(it.sizes):
+    for size in reversed(it.sizes_until_it_changed):
         if needed := _asked_for(it, size):
             text, fact = needed
             return it.advise(text, f"{fact}, though {entry} has it as {symbol}")
@@ -316,11 +323,38 @@ def _condition(it: Changing) -> Advice | None:
     """A size or number for which an entry's conditions do not hold."""
     if not _on_condition(it):
         return None
-    what = "sizes" if ".size()" in it.series.source else "values"
-    return it.advise(
-        f"An entry holds for the {what} that its conditions allow, and for this one they do not: "
-        "keep them on one side of the condition, or do without what asks for it."
+    for each in it.history.recompilations:
+        for failure in each.nearest.failures if each.nearest is not None else ():
+            if failure.differences or unscoped(failure.source) != it.series.source:
+                continue
+            if found := one_side(it.recording, failure, it.spell):
+                return it.advise(*found)
+            if _STRIDE in failure.text:
+                tensor = it.name.partition(".size()")[0]
+                return it.advise(
+                    f"Where the elements of {tensor} lie in memory is a condition of the entry: "
+                    f"hand it over always in one memory format, e.g. {tensor}.contiguous()."
+                )
+    return None
+
+
+def one_side(recording: Recording, failure: Failure, spell: Spelling) -> tuple[str, str] | None:
+    """What is to be done where a condition of an entry does not hold, and what speaks for it; None:
+    no line is known that asks for it."""
+    asked = (
+        step
+        for step in failure.conditions
+        if step.kind is ShapeStepKind.GUARD and step.program_stack
     )
+    step = next(asked, None)
+    if step is None:
+        return None
+    text = (
+        f"The entry requires {spell(unscoped(failure.text))}, which "
+        f"{place_of(step.program_stack, recording.facts.cwd)} asks for: keep the calls on one side "
+        "of it, or do without what asks. Else each side takes an entry."
+    )
+    return text, f"{step.written} is a condition from there"
 
 
 def _on_condition(it: Changing) -> bool:
@@ -367,7 +401,9 @@ def _relations(
 ) -> list[tuple[ShapeStep, bool | None]] | None:
     """What one entry asks of the sizes together that are one symbol in another, and whether it held
     for the values there; None: they are not several symbols in it."""
-    old, names, values = [*sizes(recording, before)], set(), {}
+    old = [*sizes(recording, before)]
+    names: set[str] = set()
+    values: dict[str, float] = {}
     for size in sizes(recording, made):
         path = path_of(size.source)
         was = None if path is None else size_among(old, path)
@@ -380,8 +416,9 @@ def _relations(
             continue
         if together:
             names.add(size.symbol.name)
-        if was.symbol.born.hint.isdecimal():
-            values[size.symbol.name] = int(was.symbol.born.hint)
+        hint = number(was.symbol.born.hint)
+        if isinstance(hint, int | float):
+            values[size.symbol.name] = hint
     if len(names) < 2:
         return None
     attempt = recording.attempts(made.id)[-1].id

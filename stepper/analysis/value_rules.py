@@ -16,13 +16,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stepper.analysis.advice import Advice, Changing, Rule, compiler, needed_by
+from stepper.analysis.advice import Advice, Changing, Rule, compiler
+from stepper.analysis.needed import INDEXED, KEYED, needed_by, subscribes
 from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
 from stepper.model.datum import text_of
-from stepper.model.program import Instruction
 
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
@@ -32,7 +32,6 @@ _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
-_INDEXED = frozenset({"list", "tuple", "dict", "ModuleList", "ModuleDict", "ParameterList"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 
 
@@ -196,11 +195,11 @@ def _index(it: Changing) -> Advice | None:
     if not _a_number(it) or not it.all_are(int):
         return None
     for origin in _origins(it):
-        if origin.instruction is None or not _subscribes(origin.instruction):
+        if origin.instruction is None or not subscribes(origin.instruction):
             continue
         state = it.recording.state(origin.moment)
         below = state.values.get(state.top.stack[-2]) if len(state.top.stack) > 1 else None
-        if below is not None and below.type in _INDEXED:
+        if below is not None and below.type in (INDEXED | KEYED):
             return it.advise(
                 f"{it.name} is an index into a {below.type}, and the element is a part of the "
                 "graph, so each value is compiled by itself: hand over the element instead, or "
@@ -216,10 +215,6 @@ def _origins(it: Changing) -> Iterator[Origin]:
         for failure in each.nearest.failures if each.nearest is not None else ():
             if failure.origin is not None and unscoped(failure.source) == it.series.source:
                 yield failure.origin
-
-
-def _subscribes(row: Instruction) -> bool:
-    return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
 
 
 def _int_of_a_module(it: Changing) -> Advice | None:

@@ -348,3 +348,115 @@ def parameter_replaced_by_one_of_one(run: Run) -> None:
     compiled(ones(4))
     net.weight = nn.Parameter(ones(4 if run.remedied else 1))
     compiled(ones(4))
+
+
+@case(
+    "", "why-recompile",
+    cause=(
+        "size[1] of past[0][0] changes: 3, 4, and of 1 other  (1 of 2)",
+        "past changes: None",
+        "(1 of 2)",
+    ),
+    advice="Dynamo has made size 1 of past[0][0] a symbol by itself",
+    counts=(3, 2),
+    never=("(2 of 2)",),
+)  # fmt: skip
+def cache_that_grows_by_one(run: Run) -> None:
+    """What the first entry was made for, the second serves."""
+
+    @run.compile
+    def attended(x: Any, past: Any) -> Any:
+        if past is not None:
+            keys = torch.cat([past[0][0], x], 1)  # cause
+            return x + keys.sum(), [(keys, torch.cat([past[0][1], x], 1))]
+        return x + x.sum(), [(x, x * 2)]
+
+    past = None
+    for step in range(5):
+        _, past = attended(ones(1, 1 if step else 3, 4), past)
+        if run.remedied:
+            for each in past[0]:
+                torch._dynamo.mark_dynamic(each, 1)
+
+
+@case(
+    "", "why-recompile",
+    cause=(
+        "attributes of self changes: without 'extra', with 'extra'  (1 of 2)",
+        "type of self.extra changes: float, Tensor  (1 of 2)",
+    ),
+    advice="self has an attribute in one call that it has not in another",
+    counts=(3, 1),
+)  # fmt: skip
+def attribute_that_comes_and_changes(run: Run) -> None:
+    class Shifted(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x + self.extra if hasattr(self, "extra") else x * 2  # cause
+
+    net = Shifted()
+    compiled = run.compile(net)
+    for extra in (None, 1.0, ones(3)):
+        if run.remedied:
+            net.extra = ones(3)
+        elif extra is not None:
+            net.extra = extra
+        compiled(ones(3))
+
+
+@case(
+    "", "why-recompile",
+    cause=("size[0] of batch['x'] changes: 4, 2  (1 of 2)", "keys of batch changes"),
+    advice="To save the entry for its first size: torch._dynamo.mark_dynamic(batch['x'], 0)",
+    counts=(3, 2),
+    never=("is a symbol until",),
+)  # fmt: skip
+def size_that_a_later_entry_needs(run: Run) -> None:
+    """The entry with weights is there for their key, whatever it asks of the size."""
+
+    @run.compile
+    def weighted(batch: Any) -> Any:
+        found = batch["x"] * 2  # cause
+        return found * batch["w"] if "w" in batch else found
+
+    for size in (4, 2):
+        batch = {"x": ones(size, 3)}
+        if run.remedied:
+            torch._dynamo.mark_dynamic(batch["x"], 0)
+        weighted(batch)
+    weighted({"x": ones(2, 3), "w": ones(2, 1)})
+
+
+@case(
+    "", "why-recompile",
+    cause="x.size()[3] == x.size()[2] does not hold  (1 of 1)",
+    advice="use_duck_shape = False before the first call",
+    counts=(2, 1),
+    never=("x.size()[2] changes",),
+)  # fmt: skip
+def square_image_and_a_float(run: Run) -> None:
+    def enlarged(x: Any, scale: float) -> Any:
+        return x * (int(x.shape[2] * scale) + int(x.shape[3] * scale))  # cause
+
+    compiled = run.compile(enlarged, dynamic=True)
+    for sides in ((8, 9) if run.remedied else (8, 8), (10, 8)):
+        compiled(ones(1, 3, *sides), 1.5)
+
+
+@case(
+    "", "why-recompile",
+    cause=("length of tables changes: 0, 1", "keys of tables"),
+    advice="tables is changed by the compiled function itself at",
+    counts=(2, 1),
+    never=("always with",),
+)  # fmt: skip
+def table_made_when_it_is_missing(run: Run) -> None:
+    tables: dict[str, Any] = {"cos": ones(4)} if run.remedied else {}
+
+    @run.compile
+    def turned(x: Any) -> Any:
+        if "cos" not in tables:
+            tables["cos"] = torch.arange(4).cos()  # cause
+        return x * tables["cos"]
+
+    for _ in range(3):
+        turned(ones(4))

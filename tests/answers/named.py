@@ -264,7 +264,7 @@ SEEN: list[Any] = []
 @case(
     "", "why-recompile",
     cause=("length of SEEN grows: 0, 1, 2", "by LOAD_METHOD append"),
-    advice="keep SEEN always with as many elements, or do what needs all of them outside",
+    advice="SEEN is changed by the compiled function itself at",
     counts=(3, 1),
     never=("hand over",),
 )  # fmt: skip

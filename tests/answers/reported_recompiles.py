@@ -38,7 +38,7 @@ def residuals_of_a_block(run: Run) -> None:
 @case(
     "pytorch#175858", "why-recompile",
     cause=("length of state changes: 1, 2", "by STORE_SUBSCR"),
-    advice="hand over state always with as many elements",
+    advice="state is changed by the compiled function itself",
     counts=(2, 1),
 )  # fmt: skip
 def loss_put_into_the_state(run: Run) -> None:
@@ -429,6 +429,7 @@ def number_that_is_closed_over(run: Run) -> None:
 @case(
     "pytorch#191833", "why-recompile",
     cause=("x.size()[0] <= x.size()[1] does not hold", "if not run.remedied and high > wide:"),
+    advice="The entry requires x.size()[0] <= x.size()[1], which",
     counts=(2, 1),
 )  # fmt: skip
 def one_side_is_longer(run: Run) -> None:

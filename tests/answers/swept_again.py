@@ -119,7 +119,7 @@ def dropout_that_is_scheduled(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="requires Eq(Mod(8 - (Mod(",
-    advice="do without what asks for it",
+    advice="keep the calls on one side of it, or do without what asks",
     counts=(2, 1),
     never=("fails: (x.size()[1] // 8) != x.size()[1], with 13",),
 )  # fmt: skip

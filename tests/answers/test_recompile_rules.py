@@ -74,6 +74,7 @@ AGAINST = {
     "object that died": "autocast_handed_over",
     "marks": "batches_of_other_sizes",
     "duck shaping": "branch_on_a_size",
+    "relation": "branch_on_a_size",
     "all at once": "sizes_and_numbers",
     "limit": "text_argument",
 }

@@ -1,0 +1,116 @@
+"""What is to be done about a symbol that the program needs the value of.
+
+An entry with a symbol serves every value of it, until something asks for the one at hand: then the
+entry is for that one alone, and so is the next. What helps depends on what asks, which the
+instruction and its operands say: what is looked up by a size can be looked up before, a loop that
+is as long as one cannot.
+"""
+
+from __future__ import annotations
+
+from stepper.analysis.shapes import Size
+from stepper.analysis.sites import own_frame
+from stepper.client.text import python_frame_line
+from stepper.model.program import Instruction, PythonFrame
+from stepper.model.shapes import ShapeStep, Stage
+from stepper.model.value import Value
+from stepper.recording.reader import Recording
+
+INDEXED = frozenset({"list", "tuple", "ModuleList", "ParameterList"})
+KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "ParameterDict"})
+_TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
+_TEXT_TYPES = ("['str']", "['repr']", "['format']")
+"""The ends of the sources of functions that make a text."""
+_RANGE = "['range']"
+_OPERANDS = 5
+"""As many values as a call of one of them takes, with itself and what CPython puts there."""
+
+_OUTSIDE = "take it out of the compiled function, or do it without the value"
+_KEY = "look it up outside of the compiled function, and hand over what is found"
+_ELEMENT = (
+    "take the element outside of the compiled function, and hand that over, or have the elements "
+    "in one tensor"
+)
+_TEXT = "make the text outside of the compiled function, or of something that stays the same"
+_LOOP = "write the loop as operations on whole tensors, or have it around the compiled function"
+_OPERATOR = (
+    "call it outside of the compiled function, or hand it something there that stays the same"
+)
+
+
+def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> tuple[str, str]:
+    """What is to be done about a symbol that the program needs the value of, and the fact that
+    speaks for it.
+
+    Args:
+        recording: what is asked.
+        size: the symbol, in the entry where it was fixed.
+        cause: the condition that fixed it.
+        what: what the symbol stands for.
+    """
+    stack = cause.program_stack
+    place = place_of(stack, recording.facts.cwd) if stack else ""
+    purpose, remedy = "", _OUTSIDE
+    if cause.stage is Stage.TRACING:
+        purpose, remedy = _use(recording, cause)
+    else:
+        cached = cause.stage is Stage.CACHE
+        who = "a graph from a cache" if cached else str(cause.stage)
+        place = f"{who}, at {place}," if place else who
+    by = f" for {cause.target}" if cause.target else ""
+    text = (
+        f"{what} is a symbol until {place}{by} needs its value{purpose}. As long as that is asked "
+        f"for, each value is compiled by itself: {remedy}."
+    )
+    return text, f"{size.translation.compile_id} has {cause.written} from there"
+
+
+def _use(recording: Recording, cause: ShapeStep) -> tuple[str, str]:
+    """What the value is needed as, e.g. ` as a key of a dict`, and what helps there."""
+    if cause.target:
+        return "", _OUTSIDE if cause.target.startswith("operator.") else _OPERATOR
+    if not recording.has(cause.moment):
+        return "", _OUTSIDE
+    state = recording.state(cause.moment)
+    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
+    stack = [value for id in state.top.stack if (value := state.values.get(id)) is not None]
+    if container := _looked_into(row, stack):
+        if container.type in KEYED:
+            return f" as a key of a {container.type}", _KEY
+        if container.type in INDEXED:
+            return f" as an index into a {container.type}", _ELEMENT
+    if row.opname in _TEXTS or _calls(row, stack, _TEXT_TYPES):
+        return " for a text", _TEXT
+    if _calls(row, stack, (_RANGE,)):
+        return " as the bound of a loop, which is unrolled", _LOOP
+    return "", _OUTSIDE
+
+
+def _looked_into(row: Instruction, stack: list[Value]) -> Value | None:
+    """The container in which an instruction looks for something."""
+    if subscribes(row):
+        return stack[-2] if len(stack) > 1 else None
+    return stack[-1] if row.opname == "CONTAINS_OP" and stack else None
+
+
+def subscribes(row: Instruction) -> bool:
+    """Whether an instruction takes an element out of a container."""
+    return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
+
+
+def _calls(row: Instruction, stack: list[Value], ends: tuple[str, ...]) -> bool:
+    """Whether an instruction calls a function of whose source this is the end."""
+    return row.opname.startswith("CALL") and any(
+        value.source.endswith(ends) for value in stack[-5:]
+    )
+
+
+def place_of(stack: tuple[PythonFrame, ...], cwd: str) -> str:
+    """The innermost line, behind the program's own that leads there where it is a library's."""
+    there = python_frame_line(stack[-1], cwd)
+    own = own_frame(stack)
+    return (
+        there
+        if own is None or own is stack[-1]
+        else f"{python_frame_line(own, cwd)} (there {there})"
+    )
