@@ -63,6 +63,10 @@ IN_ANALYSIS = {
         "_mapped": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
+    "needed.py": {
+        "_calls": "Python's: the name of an instruction",
+        "_use": "torch's: the name of a function",
+    },
     "skipped_frames.py": {"change": "torch's message"},
     "call_sites.py": {
         "_meant": "Python's qualified names",
@@ -210,7 +214,7 @@ IN_ANALYSIS = {
         "": "torch's sources",
         "is_parameter": "torch's sources",
         "settings_of": "torch's: the name of a scope",
-        "_zero_one_condition": "torch's sources",
+        "_tensor": "torch's sources",
     },
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {

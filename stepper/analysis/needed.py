@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from stepper.analysis.shapes import Size
 from stepper.analysis.sites import own_frame
+from stepper.analysis.sources import path_of
 from stepper.client.text import python_frame_line
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import ShapeStep, Stage
@@ -19,9 +20,9 @@ from stepper.recording.reader import Recording
 INDEXED = frozenset({"list", "tuple", "ModuleList", "ParameterList"})
 KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "ParameterDict"})
 _TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
-_TEXT_TYPES = ("['str']", "['repr']", "['format']")
-"""The ends of the sources of functions that make a text."""
+_MAKING_TEXTS = ("['str']", "['repr']", "['format']")
 _RANGE = "['range']"
+"""The last step of a builtin function's source, as of those before."""
 _OPERANDS = 5
 """As many values as a call of one of them takes, with itself and what CPython puts there."""
 
@@ -79,7 +80,7 @@ def _use(recording: Recording, cause: ShapeStep) -> tuple[str, str]:
             return f" as a key of a {container.type}", _KEY
         if container.type in INDEXED:
             return f" as an index into a {container.type}", _ELEMENT
-    if row.opname in _TEXTS or _calls(row, stack, _TEXT_TYPES):
+    if row.opname in _TEXTS or _calls(row, stack, _MAKING_TEXTS):
         return " for a text", _TEXT
     if _calls(row, stack, (_RANGE,)):
         return " as the bound of a loop, which is unrolled", _LOOP
@@ -98,11 +99,11 @@ def subscribes(row: Instruction) -> bool:
     return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
 
 
-def _calls(row: Instruction, stack: list[Value], ends: tuple[str, ...]) -> bool:
-    """Whether an instruction calls a function of whose source this is the end."""
-    return row.opname.startswith("CALL") and any(
-        value.source.endswith(ends) for value in stack[-5:]
-    )
+def _calls(row: Instruction, stack: list[Value], steps: tuple[str, ...]) -> bool:
+    """Whether an instruction calls a function whose source has one of these as its last step."""
+    called = stack[-_OPERANDS:] if row.opname.startswith("CALL") else []
+    paths = (path_of(value.source) for value in called)
+    return any(path is not None and {*path.steps[-1:]} & {*steps} for path in paths)
 
 
 def place_of(stack: tuple[PythonFrame, ...], cwd: str) -> str:

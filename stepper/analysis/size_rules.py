@@ -314,8 +314,7 @@ def _zero_one_condition(it: Changing) -> Advice | None:
     if number is None:
         return None
     dim = _SIZE.fullmatch(path.steps[-1])
-    tensor = it.name.partition(".size()")[0]
-    text = _never_a_symbol(it.history, tensor, int(dim[1]) if dim else "dim")
+    text = _never_a_symbol(it.history, _tensor(it), int(dim[1]) if dim else "dim")
     return it.advise(text, f"{number.translation.compile_id} has {it.name} as {number.value}")
 
 
@@ -330,12 +329,17 @@ def _condition(it: Changing) -> Advice | None:
             if found := one_side(it.recording, failure, it.spell):
                 return it.advise(*found)
             if _STRIDE in failure.text:
-                tensor = it.name.partition(".size()")[0]
+                tensor = _tensor(it)
                 return it.advise(
                     f"Where the elements of {tensor} lie in memory is a condition of the entry: "
                     f"hand it over always in one memory format, e.g. {tensor}.contiguous()."
                 )
     return None
+
+
+def _tensor(it: Changing) -> str:
+    """The tensor of whose size a condition is."""
+    return it.name.partition(".size()")[0]
 
 
 def one_side(recording: Recording, failure: Failure, spell: Spelling) -> tuple[str, str] | None:
