@@ -215,6 +215,7 @@ IN_ANALYSIS = {
         "is_parameter": "torch's sources",
         "settings_of": "torch's: the name of a scope",
         "_tensor": "torch's sources",
+        "_zero_one_condition": "torch's sources",
     },
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {

@@ -20,9 +20,8 @@ from stepper.recording.reader import Recording
 INDEXED = frozenset({"list", "tuple", "ModuleList", "ParameterList"})
 KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "ParameterDict"})
 _TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
-_MAKING_TEXTS = ("['str']", "['repr']", "['format']")
-_RANGE = "['range']"
-"""The last step of a builtin function's source, as of those before."""
+_MAKING_TEXTS = ("str", "repr", "format")
+_RANGE = "range"
 _OPERANDS = 5
 """As many values as a call of one of them takes, with itself and what CPython puts there."""
 
@@ -99,11 +98,11 @@ def subscribes(row: Instruction) -> bool:
     return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
 
 
-def _calls(row: Instruction, stack: list[Value], steps: tuple[str, ...]) -> bool:
-    """Whether an instruction calls a function whose source has one of these as its last step."""
+def _calls(row: Instruction, stack: list[Value], names: tuple[str, ...]) -> bool:
+    """Whether an instruction calls one of these builtin functions."""
     called = stack[-_OPERANDS:] if row.opname.startswith("CALL") else []
     paths = (path_of(value.source) for value in called)
-    return any(path is not None and {*path.steps[-1:]} & {*steps} for path in paths)
+    return any(path is not None and not path.steps and path.root in names for path in paths)
 
 
 def place_of(stack: tuple[PythonFrame, ...], cwd: str) -> str:
