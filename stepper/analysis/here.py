@@ -175,6 +175,10 @@ def here_lines(recording: Recording, moment: MomentId) -> Iterator[Line]:
 def event_at(recording: Recording, moment: MomentId) -> Event | None:
     """What a moment is about; None: nothing that is worth more than its instruction."""
     found = recording.events(kinds=_RANKED, after=moment - 1, before=moment + 1)
+    if not found and (item := recording.translation_at(moment)) is not None:
+        # That it is compiled again is told before it has a moment of its own.
+        again = recording.events(kinds=(EventKind.RECOMPILE,), after=moment - 2, before=moment)
+        found = [each for each in again if each.ref == item.id and item.first_moment == moment]
     return min(found, key=lambda event: _RANKS[event.kind], default=None)
 
 

@@ -31,7 +31,7 @@ _TALL = 26
 """Rows from which it holds three."""
 
 _SPARE = 4
-"""Rows that are worth a third group where two do not need them."""
+"""Rows that are worth one more group where the others do not need them."""
 
 _ANSWER = 8
 """Rows that the answer has at most while the keyboard is elsewhere."""
@@ -40,7 +40,8 @@ _LEAST_HEIGHT = 3
 _LEAST_WIDTH = 12
 
 Needs = Callable[[Group], int]
-"""How many rows the pane needs that a group shows."""
+"""How many rows the pane needs that a group shows; 0: it has nothing to show, and nobody has asked
+for it."""
 
 
 class Placed(NamedTuple):
@@ -171,7 +172,8 @@ def _columns(
     )
     placed: list[Placed] = []
     left = 0
-    for column, own_width in zip(columns, widths, strict=True):
+    for whole, own_width in zip(columns, widths, strict=True):
+        column = _filled(whole, height, needs)
         factors = [shares.get(f"group {group.name}", 1.0) for group in column.groups]
         heights = _fitted(
             height,
@@ -190,6 +192,18 @@ def _columns(
             top += own_height
         left += own_width + 1
     return placed
+
+
+def _filled(column: Column, height: int, needs: Needs) -> Column:
+    """A column; where its panes leave so much, its last group is two, one below the other."""
+    *others, last = column.groups
+    spare = height - sum(needs(group) + 1 for group in column.groups)
+    if spare <= _SPARE or len(last.panes) == 1 or not last.parts:
+        return column
+    first, rest = last._replace(panes=last.panes[:1]), last._replace(panes=last.panes[1:])
+    if not needs(rest):
+        return column
+    return column._replace(groups=(*others, first, rest))
 
 
 def _fitted(total: int, shares: Sequence[float], needs: Sequence[int]) -> list[int]:

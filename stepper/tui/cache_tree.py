@@ -162,6 +162,7 @@ class CacheTree:
                 partial(self._code_row, code),
                 partial(self._entries, code),
                 Subject(code.id),
+                fits=True,
             )
             for code in self.codes
         ]
@@ -190,6 +191,7 @@ class CacheTree:
                 partial(_entry_row, entry, checks.get(entry.id), self.cwd),
                 partial(self._inside, entry, checks.get(entry.id)),
                 Subject(code.id, entry.id),
+                fits=True,
             )
             for entry in code.entries
         ]
@@ -262,6 +264,7 @@ class CacheTree:
                 partial(_guard_row, row, found.get(row.index), row.index in dead),
                 partial(_guard_facts, row, found.get(row.index), self.cwd),
                 Subject(entry.code, entry.id, row.index),
+                fits=True,
             )
             for row in view.guards
         ]

@@ -52,7 +52,7 @@ PANE_KEYS = {
 }
 """The key that brings each pane to light."""
 
-_MOST_GROUPS = 12
+_MOST_GROUPS = 16
 _MOST_COLUMNS = 4
 _STEP = 1.2
 """Factor by which one key press resizes a group."""
@@ -165,8 +165,11 @@ class Desk(OwnLayout, Container):
         )
 
     def _needed(self, group: Group) -> int:
-        name = self._shown_of(group)
-        return self._needs.get(name, self.panes[name].wanted)
+        name, snapshot = self._shown_of(group), self._snapshot
+        pane = self.panes[name]
+        if name not in self._revealed and snapshot and not pane.has_something(snapshot):
+            return 0
+        return self._needs.get(name, pane.wanted)
 
     def _fit(self) -> None:
         """Give panes the rows that they need now, where that is worth another layout."""

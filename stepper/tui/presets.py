@@ -12,6 +12,8 @@ class Group(NamedTuple):
     panes: tuple[str, ...]
     share: float = 1.0
     """How much of its column's height it gets, relative to the others that need it."""
+    parts: bool = True
+    """Whether two of its panes may be shown where there is room."""
 
 
 class Column(NamedTuple):
@@ -40,7 +42,7 @@ class Preset(NamedTuple):
 
 
 _CODE = ("source", "bytecode", "cache")
-_UNDER_SOURCE = Group("bytecode", ("bytecode", "cache"))
+_UNDER_SOURCE = Group("bytecode", ("bytecode", "cache"), parts=False)  # it asks the program
 _STACK, _CALLS = Group("stack", ("stack",)), Group("calls", ("calls",), 0.7)
 _LOCALS = Group("locals", ("locals",), 1.2)
 _LOG_PANES = ("events", "frames", "output", "console", "result")

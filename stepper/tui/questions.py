@@ -104,13 +104,15 @@ _ABOUT = {
     EventKind.EXCEPTION: _ON_FAILURES,
     EventKind.SPECIALIZE: _ON_SIZES,
 }
+_BY_ITSELF = OF_THE_CACHE | {EventKind.RECOMPILE, EventKind.CACHE_LIMIT}
+"""What is asked about these is asked of the moment alone, before the whole run is."""
 
 
 def of_the_run(recording: Recording, moment: MomentId) -> list[Question]:
     """What can be asked anywhere; what the moment is about comes first."""
     event = event_at(recording, moment)
     first = None if event is None else _ABOUT.get(event.kind)
-    if event is not None and event.kind in OF_THE_CACHE:
+    if event is not None and event.kind in _BY_ITSELF:
         first = Question(
             "why we are here", lambda recording, _: here_lines(recording, moment), about=str(moment)
         )

@@ -47,13 +47,10 @@ class Table:
             for column, n in zip(columns, wanted, strict=True)
         ]
         self.widths = [*needs]
-        left = room
         useful = [at for at, column in enumerate(columns) if column.useful and needs[at]]
-        # Whoever needs less than an equal part leaves the rest to the others.
-        for done, at in enumerate(sorted(useful, key=lambda at: needs[at])):
-            parts = len(useful) - done
-            self.widths[at] = min(needs[at], max(1, (left - (parts - 1)) // parts))
-            left -= self.widths[at] + 1
+        parts = _shared([needs[at] for at in useful], room - (len(useful) - 1))
+        for at, width in zip(useful, parts, strict=True):
+            self.widths[at] = width
 
     @property
     def heading(self) -> str:
@@ -81,6 +78,28 @@ class Table:
         if cut and not full:
             full = " ".join([sign[0], *("".join(text for text, _ in cell) for cell in cells)])
         return Row(tuple(spans), role, full)
+
+
+def fitted(row: Row, room: int) -> Row:
+    """A row without columns, of which what is looked for is in view: of its spans up to the last
+    that is not dim, those that are too long have lost their middle."""
+    seen = max((at for at, (_, role) in enumerate(row.spans, 1) if role != "dim"), default=0)
+    needs = [len(text) for text, _ in row.spans[:seen]]
+    if sum(needs) <= room:
+        return row
+    cut = zip(row.spans, needs, _shared(needs, room), strict=False)
+    spans = (part for span, need, width in cut for part in _without_middle((span,), need, width))
+    return Row((*spans, *row.spans[seen:]), row.role, row.text)
+
+
+def _shared(needs: Sequence[int], room: int) -> list[int]:
+    """The room that each gets: whoever needs less than an equal part leaves the rest to the
+    others."""
+    found = [*needs]
+    for done, at in enumerate(sorted(range(len(needs)), key=needs.__getitem__)):
+        found[at] = min(needs[at], max(1, room // (len(needs) - done)))
+        room -= found[at]
+    return found
 
 
 def _without_middle(cell: Cell, length: int, width: int) -> Iterable[Span]:

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from stepper.tui.lines import Lines
 from stepper.tui.palette import Row, Span
+from stepper.tui.table import fitted
 
 
 class Branch(NamedTuple):
@@ -22,6 +23,9 @@ class Branch(NamedTuple):
     """Makes the rows under it; called when it is opened. None: a leaf."""
     subject: object = None
     """What the row is about, for whoever reacts to it."""
+    fits: bool = False
+    """Whether long names lose their middle where the row has no room; what they are in full stands
+    under it. Else it is scrolled."""
 
 
 class _Flat(NamedTuple):
@@ -71,6 +75,9 @@ class TreeLines(Lines):
         self.show(len(self._flat), self._draw_flat)
         return True
 
+    def on_resize(self) -> None:
+        self.redraw()
+
     def enter(self) -> bool:
         branch = self.branch_at(self.cursor)
         if branch is None or (branch.children is None and branch.subject is None):
@@ -114,4 +121,7 @@ class TreeLines(Lines):
         made = branch.draw()
         sign = " " if branch.children is None else "▾" if path in self._open else "▸"
         lead: Span = ("  " * (len(path) - 1) + sign + " ", "dim")
+        if branch.fits and self.size:
+            # Beside it the scroll bar, and the sign of more.
+            made = fitted(made, self.size.width - 2 - len(lead[0]))
         return Row((lead, *made.spans), made.role, made.full)

@@ -41,6 +41,7 @@ def slot_branch(snapshot: Snapshot, slot: Slot, label: Span) -> Branch:
             slot.label,
             partial(_finding, label, value),
             partial(_item_branches, snapshot, slot.value, value) if value.items else None,
+            fits=bool(value.items),
         )
     return _branch(snapshot, slot.label, label, slot.value, value, slot.change, was)
 
@@ -59,6 +60,7 @@ def _branch(
         partial(_row, label, value, change, was),
         partial(_children, snapshot, id, value),
         Subject("value", id),
+        fits=True,
     )
 
 

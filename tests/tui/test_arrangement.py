@@ -60,6 +60,21 @@ def test_what_one_pane_does_not_need_the_others_have() -> None:
     assert heights["bytecode"] > 20
 
 
+def test_what_a_column_leaves_over_shows_one_more_pane_if_that_has_anything_to_show() -> None:
+    cache = next(preset for preset in PRESETS if preset.name == "cache")
+
+    def shown(needs: dict[str, int]) -> list[str]:
+        def rows(group: Group) -> int:
+            return next((needs[name] for name in group.panes if name in needs), 1000)
+
+        placed = arrange(120, 38, panes=PANES, preset=cache, needs=rows)
+        return [p.group.panes[0] for p in placed if p.bar.x]
+
+    assert shown({"cache": 2}) == ["cache", "frames"]
+    assert shown({"cache": 2, "frames": 3}) == ["cache", "frames", "guards"]
+    assert shown({"cache": 2, "frames": 3, "guards": 0}) == ["cache", "frames"]
+
+
 def test_a_narrow_terminal_has_code_above_and_tabs_below() -> None:
     placed = arrange(80, 22, panes=PANES)
     assert [p.group.name for p in placed] == ["answer", "code", "more"]

@@ -12,8 +12,9 @@ from textual.pilot import Pilot
 from stepper.client.session import open_recording
 from stepper.model.trace import EventKind
 from stepper.tui.app import StepperApp
+from stepper.tui.palette import Row
 from stepper.tui.presets import PRESETS
-from stepper.tui.table import Cell, Column, Table, length_of
+from stepper.tui.table import Cell, Column, Table, fitted, length_of
 from tests.ready import ROOT
 from tests.shapes.test_against_torch import run
 
@@ -53,6 +54,22 @@ def test_useful_columns_share_what_there_is_and_lose_their_middle() -> None:
     assert drawn.rstrip().endswith(", actual 5")
     assert len(drawn.rstrip()) == 2 + 30
     assert "expected 4, actual 5" in row.text, "searched and copied in full"
+
+
+def test_a_row_without_columns_shows_what_is_looked_for_and_the_rest_behind() -> None:
+    spans = (
+        ("weight", "name"),
+        ("  ", ""),
+        ("L['self']." + "layers." * 9, "source"),
+        ("  T", "dim"),
+    )
+    row = fitted(Row(spans), 30)
+    drawn = "".join(text for text, _ in row.spans)
+    assert drawn.startswith("weight  L['self…")
+    assert drawn.endswith(".layers.  T")
+    assert len(drawn) == 30 + len("  T")
+    assert row.text == "".join(text for text, _ in spans), "searched and copied in full"
+    assert fitted(Row(spans[:2]), 30) == Row(spans[:2])
 
 
 def test_a_cell_keeps_its_roles_where_its_middle_is_gone() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.why_screen import WhyScreen
@@ -72,6 +73,22 @@ async def test_it_begins_with_what_the_moment_is_about(sample_path: Path) -> Non
         assert "why graphs broke" in text(app)
         await pilot.press("s", "enter")
         assert app.cursor.position == found.moment, "the cursor stands at what is about it"
+
+
+async def test_a_stop_at_a_recompilation_is_about_that_one(sample_path: Path) -> None:
+    """Its event has the number of the moment before: the first of its own is where it stops."""
+    recording = Recording.open(str(sample_path))
+    [again] = recording.events(kinds=[EventKind.RECOMPILE])
+    assert again.ref is not None
+    first = recording.translation(again.ref).first_moment
+    recording.close()
+    for moment in (again.moment, first):
+        async with opened(sample_path, NARROW, at=moment) as (app, pilot):
+            await until(pilot, says(app, "compiled again: 0/0 wants size[0]"))
+            await pilot.press("W")
+            assert "why we are here" in text(app)
+            assert "compiled again: 0/0 wants size[0]" in text(app)
+            await press_until(pilot, "v", says(app, "why it was compiled again"))
 
 
 async def test_a_row_that_leads_nowhere_stays(sample_path: Path) -> None:
