@@ -8,6 +8,7 @@ import pytest
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.slow_lines import slow_lines
+from stepper.engines.dynamo.versions.points import torch_version
 from stepper.model.timing import COMPILE_LOCK, EFFECT_MADE, FILE_LOCK, SIDE_EFFECTS
 from stepper.recording.reader import Recording
 from tests import ready
@@ -68,9 +69,11 @@ def test_each_side_effects_bytecode_has_its_own_time(recording: Recording) -> No
     assert {each.side_effect for each in made} == effects.keys()
     texts = {each.text for each in effects.values()}
     assert len(texts) == 3
-    assert texts > {"G['calls'] = 1", "G['kept'] changes"}
+    # From 2.15 on, Dynamo puts off what is computed of numbers to each call.
+    counted = "1" if torch_version() < (2, 15) else "add(G['calls'], 1)"
+    assert texts > {f"G['calls'] = {counted}", "G['kept'] changes"}
     lines = [line.text for line in slow_lines(recording)]
     at = next(n for n, line in enumerate(lines) if line.startswith("side effects, made in "))
     told = " ".join(lines[at + 1 : at + 4])
     assert "G['kept'] changes  from tests/timings/waiting.py:" in told
-    assert "G['calls'] = 1  from tests/timings/waiting.py:" in told
+    assert f"G['calls'] = {counted}  from tests/timings/waiting.py:" in told

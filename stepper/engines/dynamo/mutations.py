@@ -131,6 +131,10 @@ class Mutations:
             return plain_text(fields["value"])
         if "value_type" in fields:
             return f"new {callable_name(fields['value_type'])}"
+        if "_cache" in fields and "op" in (computed := fields_of(fields["_cache"])):
+            # From torch 2.15 on: the function's bytecode computes it anew in each call.
+            operands = ", ".join(map(self._label, computed["args"]))
+            return f"{computed['op'].__name__}({operands})"
         proxy = fields.get("proxy")
         node = None if proxy is None else node_of(proxy)
         return type(tracker).__name__ if node is None else f"%{node.name}"
