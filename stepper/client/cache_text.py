@@ -71,11 +71,13 @@ def entry_reason(entry: CacheEntry, cwd: str = "") -> str:
     return from_here(one_line(entry.reason), cwd)
 
 
-def entry_facts(entry: CacheEntry) -> list[str]:
+def entry_facts(entry: CacheEntry, cwd: str = "") -> list[str]:
     """What there is to say of an entry in short, what is usual left out."""
     facts = []
-    if entry.origin is not Origin.COMPILED:
+    if entry.origin is Origin.MADE:  # a precompiled one is called so
         facts.append(str(entry.origin))
+    if entry.loaded:
+        facts.append(from_here(entry.loaded, cwd))
     if entry.guards is not None:
         facts.append(plural(entry.guards, "guard"))
     if entry.hits is not None:
@@ -99,7 +101,7 @@ def entry_facts(entry: CacheEntry) -> list[str]:
 def entry_line(entry: CacheEntry, cwd: str = "") -> str:
     """`✓ 3  0/1  valid  9 guards  2 hits  eager`; the number is for commands."""
     parts = [f"{SIGNS[entry.state]} {entry.id:>2}", entry_name(entry), entry.state]
-    parts += [entry_reason(entry, cwd), *entry_facts(entry)]
+    parts += [entry_reason(entry, cwd), *entry_facts(entry, cwd)]
     return "  ".join(filter(None, parts))
 
 

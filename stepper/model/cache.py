@@ -115,6 +115,9 @@ class CacheEntry(msgspec.Struct, frozen=True, omit_defaults=True):
     compile_id: str
     """Dynamo's, e.g. `0/1`; of a copy, that of the entry that it was copied from."""
     origin: Origin = Origin.COMPILED
+    loaded: str = ""
+    """Where the program had it loaded, of one from a package, in words; empty: it was not seen to.
+    """
     state: EntryState = EntryState.VALID
     reason: str = ""
     """Why it is invalid or evicted."""

@@ -348,7 +348,7 @@ def _entry_row(entry: CacheEntry, check: EntryCheck | None, cwd: str) -> Row:
         spans.append((f"  {entry_reason(entry, cwd)}", "error" if gone else "warning"))
     if entry.warnings:
         spans.append((f"  ! {plural(len(entry.warnings), 'warning')}", "warning"))
-    spans.append((f"  {'  '.join(entry_facts(entry))}", "dim"))
+    spans.append((f"  {'  '.join(entry_facts(entry, cwd))}", "dim"))
     return Row(tuple(spans))
 
 

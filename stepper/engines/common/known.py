@@ -98,6 +98,8 @@ class KnownCode(Generic[E]):
         self.line = code.co_firstlineno
         self.resume_of = resume_of
         self.strategy = ""
+        self.loaded = ""
+        """Where its entries that another process had compiled were loaded, in words."""
         self.entries: list[E] = []
 
     @property

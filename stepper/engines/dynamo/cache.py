@@ -295,7 +295,9 @@ class EntryRegistry(common.Numbered[KnownEntry]):
             self._of_tombstone(known, compile_id) if dead else None,
         )
         if entry is None:
-            entry = self.add(known, CacheEntry(0, 0, compile_id, origin=origin), wrapper)
+            loaded = known.loaded if origin is Origin.PRECOMPILED else ""
+            facts = CacheEntry(0, 0, compile_id, origin=origin, loaded=loaded)
+            entry = self.add(known, facts, wrapper)
             entry.bonds = bonds_of(wrapper) if bonds is None else bonds.get(id(wrapper), [])
         if dead:
             entry.wrapper = weakref.ref(wrapper)

@@ -71,7 +71,6 @@ class DynamoEngine(WatchesCollectives):
         self._translations = Translations(
             self._codes, self._lookups, self._executions, self._entries, self.note_lost
         )
-        self._untranslated = Untranslated(self._codes)
         self._mutations = Mutations(self._translations)
         innermost = self._translations.innermost
         self._effects_made = EffectsMade(self._mutations.attempt)
@@ -79,6 +78,7 @@ class DynamoEngine(WatchesCollectives):
         self._fake_tensors = FakeTensors(innermost)
         self._guards_made = GuardsMade(self._translations.guarded)
         self._phases = Phases(innermost, self._bytecode_made, self._guards_made)
+        self._untranslated = Untranslated(self._codes, self._phases.package_loaded)
         self.cache = CacheFace(
             ENTRIES,
             choices,

@@ -124,6 +124,11 @@ class Phases:
             key = versions.ARTIFACTS.get(kind, kind), str(artifact.key)
             self._loaded[key] = place(bytecode.is_program)
 
+    def package_loaded(self, key: str) -> str:
+        """Where the program has loaded the artifact that is the package of that key; empty: it was
+        not seen to."""
+        return self._loaded.get((versions.PRECOMPILED, key), "")
+
     def _answer(self, cache: str, state: str, told: dict[str, Any]) -> CacheAnswer:
         parts = {}
         # Each is `[hash] name: value`; values can be as long as the graph.

@@ -22,6 +22,7 @@ from stepper.engines.common.cache_news import place
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import program_stack
 from stepper.engines.dynamo import bytecode, failures, versions
+from stepper.engines.dynamo.cache import BOOK
 from stepper.model.trace import EventKind
 from stepper.uncompiled import keep_out
 
@@ -41,12 +42,14 @@ _program_stack = program_stack(bytecode.is_machinery)
 class Untranslated:
     """Tells the recorder of it."""
 
-    def __init__(self, codes: bytecode.CodeTable) -> None:
+    def __init__(self, codes: bytecode.CodeTable, package_loaded: Callable[[str], str]) -> None:
         """
         Args:
             codes: has them stored.
+            package_loaded: where the program has loaded a package with others; see `Phases`.
         """
         self._codes = codes
+        self._package_loaded = package_loaded
         self._probes = Probes()
         self._told: set[str] = set()
         self._failures: dict[int, int] = {}
@@ -119,10 +122,15 @@ class Untranslated:
 
     def _on_guards_made(self, f_code: CodeType) -> None:
         # This hook, the guards' `__init__`, then who has them made.
-        loaded = _LOADED.get(versions.loading(sys._getframe(1)))
+        making = sys._getframe(1)
+        loaded = _LOADED.get(versions.loading(making))
         if loaded is not None:
+            here = place(bytecode.is_program)
+            before = self._package_loaded(versions.package_key(making))
+            brought = f", which load_cache_artifacts had loaded {before}" * bool(before)
+            BOOK.know(f_code).loaded = f"loaded {here}{brought}"
             where = f"({f_code.co_filename}:{f_code.co_firstlineno})"
-            text = f"{where} {loaded}: it is not translated here; {place(bytecode.is_program)}"
+            text = f"{where} {loaded}{brought}: it is not translated here; {here}"
             self._tell(f_code.co_qualname, text)
 
     def _tell_of(self, fn: Any, text: str) -> None:

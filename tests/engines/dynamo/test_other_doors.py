@@ -530,6 +530,8 @@ def test_a_call_that_a_package_of_precompiled_code_serves(tmp_path: Path) -> Non
         compiled(THREE)
         with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(RuntimeError):
             compiled(torch.ones(5))
+        (entry,) = stepper.cache.list(double)
+        assert entry.facts.loaded.startswith(f"loaded at {__file__}:")
     loaded.uninstall()
     recording = recorded(path)
     assert "loaded from a package of precompiled code" in skips(recording)[0]

@@ -228,6 +228,17 @@ def loading(making: FrameType | None) -> str:
     return found
 
 
+def package_key(making: FrameType | None) -> str:
+    """Under which key a package is kept whose guards are made, in the frame of
+    `CheckFunctionManager.__init__`; empty: they are no package's."""
+    while making is not None and making.f_code.co_filename.startswith(_DYNAMO_FILES):
+        if making.f_code.co_qualname == "CompilePackage.install":
+            package = making.f_locals["self"]
+            return str(package.source_id_from_fn(package._innermost_fn))
+        making = making.f_back
+    return ""
+
+
 def refusing_ahead_of_time(asking: FrameType | None) -> tuple[Any, dict[str, Any]] | None:
     """What was compiled ahead of time whose guards have just failed, in the frame of its call: its
     code and guards, and its globals. None: they are something else's."""
@@ -264,6 +275,8 @@ def unpacked_code(asking: FrameType | None) -> CodeType | None:
 
 ARTIFACTS = {"aot_autograd": "autograd_cache", "inductor": "fx_graph_cache"}
 """The caches whose answers are noted, by torch's name for what is saved of them."""
+PRECOMPILED = "precompile"
+"""Torch's name for what is saved of packages of precompiled code."""
 
 
 def loads_artifacts(noting: FrameType | None) -> bool:
