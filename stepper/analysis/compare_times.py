@@ -17,6 +17,7 @@ from stepper.recording.reader import Recording
 
 _MOST = 12
 """Rows of a list."""
+_VERSIONS = ("torch", "python", "engine")
 _LEAST = 0.005
 """Part of the longer of both below which a difference is not told."""
 
@@ -43,6 +44,7 @@ def time_diff_lines(a: Recording, b: Recording) -> Iterator[Line]:
             yield Line(f"{recording.path}: {NOT_RECORDED}")
             return
     yield Line(_sentence(one.total, other.total), role="title")
+    yield from _versions(a, b)
     least = _LEAST * max(one.total, other.total)
     phases = _changes(_of_phases(one), _of_phases(other))
     yield from _rows("by phase, with all in its midst", phases, least)
@@ -59,6 +61,13 @@ def _sentence(a: int, b: int) -> str:
     how = "longer" if b > a else "shorter"
     part = f" ({b / a:.2f} of a)" if a else ""
     return f"{both}: b takes {time_words(abs(b - a))} {how}{part}"
+
+
+def _versions(a: Recording, b: Recording) -> Iterator[Line]:
+    both = [(name, getattr(a.facts, name), getattr(b.facts, name)) for name in _VERSIONS]
+    told = [f"a ran with {name} {one}, b with {other}" for name, one, other in both if one != other]
+    if told:
+        yield Line(f"{'; '.join(told)}: phases of one can have another name in the other")
 
 
 def _of_phases(times: CompileTimes) -> Counter[str]:

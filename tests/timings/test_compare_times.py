@@ -11,6 +11,7 @@ import pytest
 from stepper.analysis.slow_lines import slow_lines
 from stepper.cli import main
 from stepper.model.timing import CacheAnswer, Timing
+from stepper.model.trace import SessionFacts
 from stepper.recording.reader import Recording
 from tests.recordings import sample_recording
 
@@ -55,6 +56,18 @@ def test_graphs_that_one_cache_had_are_told_in_one_line(tmp_path: Path) -> None:
         "at serve.py:14 in <module>, 3 graphs"
     ]
     opened.close()
+
+
+def test_other_versions_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    timings = compiled(40, 800, CacheAnswer("fx_graph_cache", "hit", "one"))
+    a, b = (recording(tmp_path / f"{name}.stepper", timings) for name in "ab")
+    assert not any("ran with" in line for line in told(capsys, a, b))
+    facts = msgspec.msgpack.encode(SessionFacts(torch="2.15.0", python="3.13.1"))
+    with sqlite3.connect(b) as connection:
+        connection.execute("UPDATE session SET facts = ?", (facts,))
+    connection.close()
+    (said,) = [line for line in told(capsys, a, b) if "ran with" in line]
+    assert "b with 2.15.0; a ran with python" in said
 
 
 def test_a_backend_that_compiles_ahead_of_time_is_told_by_what_works_in_it(tmp_path: Path) -> None:
