@@ -19,7 +19,7 @@ from stepper.analysis.breaks import break_before, cause_of_one
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
 from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import failure_at
-from stepper.analysis.handed_on import spelled_inside
+from stepper.analysis.handed_on import Spelling, spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.needed import needed_by
 from stepper.analysis.reasons import reasons_of
@@ -30,10 +30,12 @@ from stepper.analysis.recompile_lines import (
     failure_text,
     how_known,
     origin_lines,
+    seen_text,
     spelling_of,
 )
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import (
+    Failure,
     Recompilation,
     Tried,
     changes_of,
@@ -69,6 +71,7 @@ from stepper.client.text import (
     translation_summary,
     walk_name,
 )
+from stepper.model.datum import UNKNOWN
 from stepper.model.place_words import place_told
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.trace import Event, EventKind, MomentId, Outcome, Phase, Translation, headline
@@ -401,7 +404,15 @@ def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, lis
     if tried.translation is not None:
         made = recording.translation(tried.translation)
         leads.append(Line(f"{tried.entry} was compiled there", made.first_moment))
-    return differing_text(failure, spell), culprit, leads
+    return _wants(failure, spell), culprit, leads
+
+
+def _wants(failure: Failure, spell: Spelling) -> str:
+    """What an entry asked for, and what there was."""
+    if failure.differences or not failure.text:
+        return differing_text(failure, spell)
+    actual = "" if failure.saw == UNKNOWN else f", actual {seen_text(failure.saw, spell)}"
+    return f"{clip(spell(one_line(failure.text)), _TEXT)}{actual}"
 
 
 def _guard_failed(recording: Recording, event: Event) -> Here:

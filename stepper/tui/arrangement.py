@@ -201,7 +201,7 @@ def _filled(column: Column, height: int, needs: Needs) -> Column:
     if spare <= _SPARE or len(last.panes) == 1 or not last.parts:
         return column
     first, rest = last._replace(panes=last.panes[:1]), last._replace(panes=last.panes[1:])
-    if not needs(rest):
+    if not (needs(first) and needs(rest)):
         return column
     return column._replace(groups=(*others, first, rest))
 

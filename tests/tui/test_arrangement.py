@@ -73,6 +73,7 @@ def test_what_a_column_leaves_over_shows_one_more_pane_if_that_has_anything_to_s
     assert shown({"cache": 2}) == ["cache", "frames"]
     assert shown({"cache": 2, "frames": 3}) == ["cache", "frames", "guards"]
     assert shown({"cache": 2, "frames": 3, "guards": 0}) == ["cache", "frames"]
+    assert shown({"cache": 2, "frames": 0, "guards": 3}) == ["cache", "frames"]
 
 
 def test_a_narrow_terminal_has_code_above_and_tabs_below() -> None:

@@ -28,6 +28,9 @@ class SymbolsPane(TreePane):
     HELP = "The symbols of sizes: state, range, what they are; opened: the steps that made them so."
     PHASES = frozenset({Phase.TRANSLATE})
 
+    def has_something(self, snapshot: Snapshot) -> bool:
+        return super().has_something(snapshot) and bool(snapshot.symbols)
+
     def show(self, snapshot: Snapshot) -> None:
         recording = snapshot.recording if snapshot.state else None
         empty = "nothing yet" if recording is None else no_symbol(recording)
