@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.runtime.backends import Backend
     from stepper.native.runtime.cache_entry import GuardedCode
+    from stepper.native.skip_reasons import Call
     from stepper.native.tracing.plan import Plan
     from stepper.native.tracing.symbolic_shapes import Cause
     from stepper.native.variables.base import Guards, VariableTracker
@@ -145,6 +146,9 @@ class Watcher:
 
     def cache_limit(self, code: types.CodeType, text: str) -> None:
         """A code is given up, because it was captured too often."""
+
+    def refused(self, call: Call, backend: object, message: str) -> None:
+        """A call that no entry serves is about to be an error."""
 
 
 NOBODY = Watcher()

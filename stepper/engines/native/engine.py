@@ -34,6 +34,7 @@ from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resumed import ResumedCalls
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
+from stepper.model.failure import FailedStage, Failure
 from stepper.model.lookup import RejectedEntry
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import SHAPE_EVENTS
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from stepper.debuggee.mirror import LiveTranslation, Mark
     from stepper.model.ranges import Ranges
     from stepper.native.guards.guard import Guard
+    from stepper.native.skip_reasons import Call
     from stepper.native.variables.base import Guards
     from stepper.native.watching import CapturedFrame
 
@@ -296,3 +298,17 @@ class NativeEngine(WatchesCollectives, Watcher):
     def cache_limit(self, code: CodeType, text: str) -> None:
         """A code is given up."""
         self.recorder.occurred(EventKind.CACHE_LIMIT, text, None)
+
+    def refused(self, call: Call, backend: object, message: str) -> None:
+        """A call that no entry serves is about to be an error: which guards failed is told."""
+        code = call.code
+        entries = rejected(code, call.f_locals, call.function.__globals__, backend)
+        text = "\n".join([message, *(f"- {each}" for each in entries)])
+        self.recorder.failed(
+            Failure(
+                id=0, moment=self.recorder.moment, stage=FailedStage.LOOKUP,
+                exception="RuntimeError", message=text, name=code.co_qualname,
+                filename=code.co_filename, line=code.co_firstlineno,
+                python_stack=_program_stack(sys._getframe(1)),
+            )
+        )  # fmt: skip

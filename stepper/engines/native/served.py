@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
@@ -16,6 +17,7 @@ from stepper.native.runtime.convert_frame import Settings, callback_for
 from stepper.native.runtime.eval_frame import TorchDynamoContext
 from stepper.native.skip_reasons import Call, has_tensor_in_frame, why_skip
 from stepper.native.trace_rules import wrap_inline
+from stepper.native.watching import WATCHING
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -114,7 +116,7 @@ class Served(TorchDynamoContext):
         if stance.stance == "eager_on_recompile":
             return _C.Capturing(False, self.backend)
         if stance.stance == "fail_on_recompile":
-            return _C.Capturing(_fail, self.backend, self.nopython)
+            return _C.Capturing(partial(_fail, self.backend), self.backend, self.nopython)
         if stance.stance in ("eager_then_compile", "aot_eager_then_compile"):
             return _C.Capturing(self._from_the_second_call, self.backend)
         assert stance.backend is not None  # `call` has looked
@@ -130,14 +132,21 @@ class Served(TorchDynamoContext):
         return None
 
 
-def _fail(code: types.CodeType, function: types.FunctionType, f_locals: dict[str, object]) -> None:
+def _fail(
+    backend: object,
+    code: types.CodeType,
+    function: types.FunctionType,
+    f_locals: dict[str, object],
+) -> None:
     call = Call(code, function, f_locals)
     if why_skip(call) is None and has_tensor_in_frame(*call):
-        raise RuntimeError(
+        message = (
             "Detected recompile when torch.compile stance is 'fail_on_recompile'. "
             f"filename: '{code.co_filename}', function name: '{code.co_name}', "
             f"line number: {code.co_firstlineno}"
         )
+        WATCHING.watcher.refused(call, backend, message)
+        raise RuntimeError(message)
 
 
 _C.set_skip(Served.call.__code__, "frame")

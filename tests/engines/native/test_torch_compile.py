@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from stepper.model.failure import FailedStage
+from stepper.recording.reader import Recording
 from tests import ready
 from tests.conftest import clean_environment
 
@@ -164,6 +167,10 @@ def test_every_way_to_compile_is_served_and_torch_is_as_before(tmp_path: Path) -
     assert done.returncode == 0, done.stderr
     said = [line for line in done.stderr.splitlines() if line.startswith("stepper: ")]
     assert said == ["stepper: " + SERVED]
+    with contextlib.closing(Recording.open(str(tmp_path / "r.stepper"))) as recording:
+        failures = recording.failures()
+    (refused,) = [each for each in failures if each.stage is FailedStage.LOOKUP]
+    assert "TENSOR_MATCH L['x']: dtype float32 ≠ float64" in refused.message
 
 
 SERVED = "torch.compile is served by stepper's native compiler, since its engine was asked for"
