@@ -12,14 +12,15 @@ from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
+from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, short_name
+from stepper.client.text import plural, python_frame_line, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStepKind
-from stepper.model.trace import Outcome, Phase, Translation
+from stepper.model.trace import Outcome, Phase, SideEffect, Translation
 from stepper.recording.reader import Recording
 
 _NAMED = 2
@@ -130,6 +131,28 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """`sizes`, without the entries that were made for other reasons after it last changed."""
         newest = self.history.recompilations[self.series.newest].translation.id
         return [size for size in self.sizes if size.translation.id <= newest]
+
+    @cached_property
+    def changed_inside(self) -> SideEffect | None:
+        """How the compiled function itself changes it, or sets an attribute that it is a part of;
+        None: it does not."""
+        path = path_of(self.series.source)
+        for item in self.entries.made if path is not None else ():
+            for attempt in self.recording.attempts(item.id)[-1:]:
+                for effect in self.recording.side_effects(None, attempt=attempt.id):
+                    changed = path_of(effect.name)
+                    if changed is None or path is None or effect.kind == "hook":
+                        continue
+                    if changed.leads_to(path) and (
+                        effect.kind != "mutation" or changed.steps == path.steps
+                    ):
+                        return effect
+        return None
+
+    def place_inside(self, effect: SideEffect) -> str:
+        """The program's line that makes a change, with what is before it; empty: not recorded."""
+        line = program_line(self.recording, effect.moment)
+        return f" at {python_frame_line(line.place, self.recording.facts.cwd)}" if line else ""
 
     def sizes_of(self, source: str) -> list[Size]:
         """What is known of any size or number in each entry."""

@@ -19,6 +19,7 @@ from stepper.recording.reader import Recording
 
 _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
+_SELF = "self"
 _MOST_FRAMES = 100
 _CELL = re.compile(r"(?P<of>.+)\.__closure__\[\d+\]")
 _CONTENT = ".cell_contents"
@@ -39,8 +40,20 @@ def names_inside(recording: Recording, item: Translation) -> dict[str, str]:
             for name, id in state.top.locals.items()
             if name not in own  # the `self` of a wrapper is not that of what it wraps
         }
-        return {name: value.source for name, value in values.items() if value and value.source}
+        found = {name: value.source for name, value in values.items() if value and value.source}
+        whole = _whole(found.get(_SELF, ""))
+        return {**found, _SELF: whole} if whole else found
     return {}
+
+
+def _whole(source: str) -> str:
+    """The module that was compiled, of the source of one of its layers; empty: it is none. Where
+    torch's own container is compiled, `self` is the container, and not the first layer that has a
+    `forward` outside of torch."""
+    path = path_of(source) if source else None
+    if path is None or path.globally or path.root in _HANDED or not path.steps:
+        return ""
+    return f"L['{path.root}']"
 
 
 def name_inside(recording: Recording, item: Translation) -> str:

@@ -9,10 +9,8 @@ from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompiles import changes_of
-from stepper.analysis.sites import program_line
 from stepper.analysis.size_rules import from_numpy, is_parameter
-from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import python_frame_line
+from stepper.analysis.sources import path_of
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 
@@ -115,20 +113,14 @@ def _type(it: Changing) -> str:
 
 
 def _changed_inside(it: Changing) -> str:
-    """What the compiled function changes itself, so that the next call finds it otherwise."""
-    for item in it.entries.made:
-        for attempt in it.recording.attempts(item.id)[-1:]:
-            for effect in it.recording.side_effects(None, attempt=attempt.id):
-                if effect.kind != "mutation" or unscoped(effect.name) != it.series.source:
-                    continue
-                line = program_line(it.recording, effect.moment)
-                at = f" at {python_frame_line(line.place, it.recording.facts.cwd)}" if line else ""
-                return (
-                    f"{it.name} is changed by the compiled function itself{at}, and the next call "
-                    "finds it so: do that outside of the compiled function, with what it returns, "
-                    "or have all of it there before the first call."
-                )
-    return ""
+    effect = it.changed_inside
+    if effect is None:
+        return ""
+    return (
+        f"{it.spell(effect.name)} is changed by the compiled function itself"
+        f"{it.place_inside(effect)}, and the next call finds it so: do that outside of the "
+        "compiled function, with what it returns, or have all of it there before the first call."
+    )
 
 
 def _length(it: Changing) -> str:

@@ -33,11 +33,11 @@ from stepper.analysis.walks import (
     expressions_in,
     source_of,
 )
-from stepper.analysis.wanted import Wanted, differing, varying, wanted_and_had, wants_of
+from stepper.analysis.wanted import Wanted, differing, symbolic, varying, wanted_and_had, wants_of
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, Words, alike, text_of
+from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.shapes import ShapeStep
@@ -72,7 +72,11 @@ _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
 
+_SIZES = ("size", "stride")
+_STRIDE = ".stride()"
+
 _A_TENSOR = Words(A_TENSOR)
+_NONE = Words("NoneType")
 _FEW = 8
 """Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
 _COMPARED = 64
@@ -240,11 +244,23 @@ def _new(changes: list[Change], wanted: list[Wanted]) -> bool:
     that is not known."""
     for source, by in changes:
         what = unscoped(source), by.aspect
-        if by.actual == UNKNOWN or not any(
-            alike(each.get(what, UNKNOWN), by.actual) for each in wanted
-        ):
+        if by.actual == UNKNOWN or not any(_serves(each, what, by.actual) for each in wanted):
             return True
     return False
+
+
+def _serves(wanted: Wanted, what: tuple[str, Aspect], actual: Datum) -> bool:
+    """Whether an entry is for a value: for this one, or, as a symbol, for any."""
+    source, aspect = what
+    known = wanted.get(what, UNKNOWN)
+    if aspect.what in _SIZES and known != UNKNOWN and symbolic(known):
+        return True
+    if aspect.what == "value" and known == UNKNOWN and type(actual) in (Words, Many, Tensor):
+        # Of what is more than a plain value an entry wants the type, or something of its parts.
+        return (source, Aspect("type")) in wanted or (source, Aspect("length")) in wanted
+    if (aspect.what, actual) == ("type", _NONE):
+        return wanted.get((source, Aspect("value")), UNKNOWN) is None
+    return alike(known, actual)
 
 
 Change = tuple[str, Difference]
@@ -253,9 +269,12 @@ Change = tuple[str, Difference]
 
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
-    another size are left out."""
+    another size are left out, and conditions on strides that are known to differ."""
     found: list[Change] = []
+    laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)
     for each in tried.failures:
+        if laid_out and not each.differences and each.kind in LEAVES and _STRIDE in each.text:
+            continue
         if each.differences:
             resized = any(difference.what == "size" for difference in each.differences)
             found += [

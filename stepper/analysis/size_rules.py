@@ -137,11 +137,27 @@ def _needed(it: Changing) -> Advice | None:
 def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
     """A size that is a symbol in the newest entry, and of which an earlier one needed the value:
     there a mark is refused, and a symbol from the first call on saves nothing."""
-    for size in reversed(it.sizes_until_it_changed):
+    known = it.sizes_until_it_changed
+    known += [
+        size for size in it.sizes[len(known) :] if _failed_on(it, size.translation.compile_id)
+    ]
+    for size in reversed(known):
         if needed := _asked_for(it, size):
             text, fact = needed
             return it.advise(text, f"{fact}, though {entry} has it as {symbol}")
     return None
+
+
+def _failed_on(it: Changing, entry: str) -> bool:
+    """Whether a later call did not fit an entry in this."""
+    return any(
+        unscoped(failure.source) == it.series.source and it.series.aspect == by.aspect
+        for each in it.history.recompilations[it.series.newest + 1 :]
+        for tried in each.tried
+        if tried.entry == entry
+        for failure in tried.failures
+        for by in failure.differences
+    )
 
 
 def _asked_for(it: Changing, size: Size) -> tuple[str, str] | None:

@@ -45,11 +45,41 @@ def _none(it: Changing) -> Advice | None:
         rest = Changing(it.entries, msgspec.structs.replace(it.series, values=others))
         advice = next(filter(None, (rule(rest) for rule in VALUE_RULES.values())), None)
         if advice is not None:
-            text = f"{advice.text} And there is an entry for {it.name} being None."
+            text = f"{advice.text} And there is an entry for {it.name} being None{_until_set(it)}."
             return msgspec.structs.replace(advice, text=text)
+    until = _until_set(it)
+    remedy = (
+        ""
+        if until
+        else ", and one for something else: hand over always one of them, or accept both"
+    )
+    return it.advise(f"There is an entry for {it.name} being None{until}{remedy}.")
+
+
+def _until_set(it: Changing) -> str:
+    """Where the compiled function itself sets what is None, and what is to be done about that."""
+    effect = it.changed_inside
+    if effect is None or effect.kind == "mutation":
+        return ""
+    return (
+        f", until the compiled function sets it itself{it.place_inside(effect)}: set it before the "
+        "first call"
+    )
+
+
+def _part_of_what_is_set(it: Changing) -> Advice | None:
+    """A value in what the compiled function sets itself."""
+    effect = it.changed_inside
+    changed = None if effect is None else path_of(effect.name)
+    if effect is None or changed is None or path_of(it.series.source) == changed:
+        return None
+    whole = it.spell(effect.name)
+    if whole == it.name:
+        return None
     return it.advise(
-        f"There is an entry for {it.name} being None, and one for something else: hand over always "
-        "one of them, or accept both."
+        f"{whole}, which {it.name} is a part of, is set by the compiled function itself"
+        f"{it.place_inside(effect)}, and the next call finds it so: do that outside of the "
+        "compiled function, with what it returns."
     )
 
 
@@ -304,6 +334,7 @@ VALUE_RULES: dict[str, Rule] = {
         "None": _none,
         "mixed types": _mixed,
         "order of keys": _order_of_keys,
+        "part of what is set inside": _part_of_what_is_set,
         "number needed": _needed,
         "number, nothing dynamic": _nothing_dynamic,
         "specialize_int": _ints_are_constants,

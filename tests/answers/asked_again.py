@@ -460,3 +460,56 @@ def table_made_when_it_is_missing(run: Run) -> None:
 
     for _ in range(3):
         turned(ones(4))
+
+
+@case(
+    "", "why-recompile",
+    cause=(
+        "stride[3] of input changes: 1, 3  (1 of 2)",
+        "size[2] of input changes: 32, 48  (1 of 2)",
+    ),
+    advice="hand over input always in one memory format",
+    counts=(3, 2),
+    never=("size[2] of input changes: 32, 48  (2 of 2)",),
+    function="Conv2d",
+)  # fmt: skip
+def resolutions_and_a_layout(run: Run) -> None:
+    """What the entry for other resolutions serves is not why a layout takes one more."""
+    compiled = run.compile(nn.Conv2d(3, 4, 3))
+    for side, layout in (
+        (32, torch.contiguous_format),
+        (48, torch.contiguous_format),
+        (48, torch.channels_last),
+    ):
+        image = ones(2, 3, side, side)
+        compiled(image if run.remedied else image.to(memory_format=layout))
+
+
+@case(
+    "", "why-recompile",
+    cause="self[0].enabled changes: True, False, and of 1 other",
+    advice="Each value of self[0].enabled is compiled by itself",
+    counts=(2, 1),
+    function="Chain",
+    never=("of self.enabled", "fn[0]"),
+)  # fmt: skip
+def layers_of_a_container(run: Run) -> None:
+    """`self` is what was compiled, and not the first layer with a `forward` of the program's."""
+
+    class Adapted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.enabled = True
+
+        def forward(self, x: Any) -> Any:
+            return x * 2 if self.enabled else x + 1
+
+    class Chain(nn.Sequential):
+        pass
+
+    net = Chain(Adapted(), Adapted())
+    compiled = run.compile(net)
+    compiled(ones(2))
+    for layer in net:
+        layer.enabled = run.remedied
+    compiled(ones(2))

@@ -231,7 +231,7 @@ def mixers_of_blocks(run: Run) -> None:
 @case(
     "pytorch#121504", "why-recompile",
     cause="self.local_mask changes: None, <Tensor>",
-    advice="hand over always one of them, or accept both",
+    advice="until the compiled function sets it itself at",
     counts=(2, 1),
 )  # fmt: skip
 def mask_that_is_made_later(run: Run) -> None:

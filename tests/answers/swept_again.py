@@ -207,8 +207,8 @@ def attribute_that_hides_its_base_class(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[2] of x grows: 8, 12, 16",
-    advice="Size 2 of x is a symbol until",
+    cause=("self.known[2] changes: 8, 12, and of 1 other", "size[2] of x changes: 8, 12"),
+    advice="self.known, which self.known[2] is a part of, is set by the compiled function itself",
     counts=(5, 2),
     never=("mark_dynamic(x, 2)",),
     function="Detector",

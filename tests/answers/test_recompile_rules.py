@@ -30,6 +30,7 @@ AGAINST = {
     "None": "text_argument",
     "mixed types": "text_argument",
     "order of keys": "dict_with_more_keys",
+    "part of what is set inside": "counter_of_a_module",
     "number needed": "int_argument",
     "number, nothing dynamic": "ints_that_are_specialized",
     "specialize_int": "counted_without_dynamic",
