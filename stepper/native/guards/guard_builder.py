@@ -160,6 +160,8 @@ class GuardBuilder:
             self.add(f"len({name}) == {len(value)}")
             for index, item in enumerate(value):
                 self._equals(f"{name}[{index}]", item)
+        elif hasattr(kind, "tobytes"):  # a number of NumPy's
+            self.add(f"{name}.tobytes() == {value.tobytes()!r}")
         else:
             self.add(f"{name} == {self.name_of(value, '___value_')}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import sys
 import types
 from collections import Counter
 from collections.abc import Sequence
@@ -91,6 +92,9 @@ SCOPE: dict[str, Any] = {
 def is_immortal(value: object) -> bool:
     """Whether an object may be held for as long as the program runs: nothing hangs on it."""
     kind = type(value)
+    if kind.__module__ == "numpy":  # one of its functions, under its own name
+        of_numpy = vars(sys.modules["numpy"])
+        return of_numpy.get(getattr(value, "__name__", "")) is value
     return kind in (
         types.BuiltinFunctionType,
         types.MethodDescriptorType,

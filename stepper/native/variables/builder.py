@@ -73,6 +73,7 @@ from stepper.native.variables.named_tuple import (
     is_named_tuple,
 )
 from stepper.native.variables.nn_module import NNModuleVariable
+from stepper.native.variables.numpy_numbers import wrap_numpy
 from stepper.native.variables.object_sets import (
     ObjectSetVariable,
     is_hashed_by_identity,
@@ -215,7 +216,7 @@ class VariableBuilder:
             install = self.tx.output.install_guard
             guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
             return NumberMemberVariable(value, source=self.source, guards=guards)
-        found = wrap_operator(self, value) or self._wrap_callable(value)
+        found = wrap_operator(self, value) or wrap_numpy(self, value) or self._wrap_callable(value)
         if found is not None:
             return found
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)

@@ -27,7 +27,7 @@ from stepper.native.variables.exceptions import (
     ObservedException,
     observed,
 )
-from stepper.native.variables.folding import OPERATORS, fold
+from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold
 from stepper.native.variables.subclasses import counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.native.variables.tensor import TensorVariable
@@ -128,6 +128,8 @@ class BuiltinVariable(VariableTracker):
                 return unary_op(tx, self.fn, args[0])
         if not kwargs and (symbolic := call_symbolic(tx, self.fn, args)) is not None:
             return symbolic
+        if len(args) == 1 and (said := self._of_protocol(tx, args[0], kwargs)) is not None:
+            return said
         if any(isinstance(arg, TensorVariable) for arg in args):
             if self.fn in (abs, pow, round, divmod):
                 return tx.call_in_graph("call_function", self.fn, args, kwargs)
@@ -148,6 +150,30 @@ class BuiltinVariable(VariableTracker):
             f"a call of {self.describe()}",
             "call it before or after the compiled function" if acts else "",
         )
+
+    def _of_protocol(
+        self, tx: Translator, value: VariableTracker, kwargs: Keywords
+    ) -> VariableTracker | None:
+        """What the method of an object's class says that a builtin calls; None: there is none."""
+        name, kind = _PROTOCOL.get(self.fn, ("", object))
+        if not name or not isinstance(value, UserDefinedObjectVariable) or kwargs:
+            return None
+        if not value.has_special(name):
+            return None
+        said = value.special(tx, name, [])
+        if kind is not object and said.python_type() is not kind:
+            raise value.refuse(f"what {name} gives, the result")
+        return said
+
+
+_PROTOCOL: dict[object, tuple[str, type]] = {
+    repr: ("__repr__", str), str: ("__str__", str), int: ("__int__", int),
+    float: ("__float__", float), complex: ("__complex__", complex),
+    operator.index: ("__index__", int), abs: ("__abs__", object), round: ("__round__", object),
+    math.floor: ("__floor__", object), math.ceil: ("__ceil__", object),
+    math.trunc: ("__trunc__", object),
+}  # fmt: skip
+"""By builtin, the method that it calls of its argument, and of which class the result has to be."""
 
 
 # --- operators
@@ -171,6 +197,7 @@ def binary_op(
     if (answered := user_operator(tx, operation, a, b)) is not None:
         return answered
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
+        a, b = _as_torch_takes(a), _as_torch_takes(b)
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
                 each.is_python_constant() and isinstance(each.as_python_constant(), _NUMBERS)
@@ -236,6 +263,14 @@ def binary_op(
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
 
 
+def _as_torch_takes(value: VariableTracker) -> VariableTracker:
+    """The number of Python's for which torch takes one of NumPy's, beside a tensor."""
+    kind = value.python_type()
+    if kind not in NUMPY_NUMBERS or kind.__name__.startswith(("bool", "complex")):
+        return value
+    return ConstantVariable(value.as_python_constant().item(), guards=value.guards)
+
+
 def identity_of(tracker: VariableTracker) -> object:
     """The object itself, for functions, classes, modules and members of enumerations, which are
     equal to themselves only; None for anything else. A constant is equal to none of them."""
@@ -274,7 +309,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), vars: (1, 1), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
     object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2), id: (1, 1),
-    frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2), repr: (1, 1),
+    frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -520,28 +555,13 @@ def class_of(tracker: VariableTracker) -> type:
     return found
 
 
-@handles(repr)
-def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    return _said(tx, args[0], "__repr__")
-
-
-def _said(tx: Translator, value: VariableTracker, name: str) -> VariableTracker | None:
-    """What a method of an object's class says that gives a text; None: it has none in Python."""
-    if not isinstance(value, UserDefinedObjectVariable) or not value.has_special(name):
-        return None
-    text = value.special(tx, name, [])
-    if text.python_type() is not str:
-        raise value.refuse("the text")
-    return text
-
-
 @handles(str)
 def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if isinstance(args[0], ExceptionVariable):
         return args[0].text(tx)
     if isinstance(args[0], UserDefinedObjectVariable):
         by_repr = lookup(args[0].python_type(), "__str__") is object.__dict__["__str__"]
-        return _said(tx, args[0], "__repr__" if by_repr else "__str__")
+        return BuiltinVariable(repr).call_function(tx, args, {}) if by_repr else None
     builtin = isinstance(args[0], BuiltinVariable)
     value = args[0].as_python_constant() if builtin else getattr(args[0], "value", None)
     kind: Any = type(value)  # `isinstance` would ask the value for its class

@@ -29,6 +29,12 @@ CONSTANT_TYPES = frozenset(
 )  # fmt: skip
 
 
+_OF_NUMBERS = frozenset(
+    {"astype", "conjugate", "item", "is_integer", "max", "min", "round", "sum", "tolist"}
+)
+"""Methods of NumPy's numbers that do nothing but compute."""
+
+
 @tracker_class
 class ConstantVariable(VariableTracker):
     """A constant."""
@@ -48,6 +54,10 @@ class ConstantVariable(VariableTracker):
         return self.value
 
     def as_proxy(self) -> object:
+        if type(self.value).__module__ == "numpy":
+            if type(self.value).__name__ != "int64":  # others are not always taken for Python's
+                raise self.refuse("use in the graph")
+            return int(self.value)
         return self.value
 
     def truth(self, tx: Translator) -> bool:
@@ -79,6 +89,8 @@ class ConstantVariable(VariableTracker):
         from stepper.native.variables.folding import fold
         from stepper.native.variables.lists import TupleVariable
 
+        if type(self.value).__module__ == "numpy" and name not in _OF_NUMBERS:
+            raise self.refuse(f"method {name}")
         if name == "join" and len(args) == 1 and not args[0].is_python_constant():
             args = [TupleVariable(args[0].unpack(tx), **self.propagate(args))]
         return fold(getattr(self.value, name), [self, *args], kwargs, skip=1)

@@ -128,7 +128,7 @@ class GradModeClassVariable(VariableTracker):
             set_grad_mode(tx, chosen)
             return SetGradVariable(chosen, before, **self.propagate(self, args))
         if mode is not None and args:
-            return decorated(tx, self.value, [], args, kwargs)
+            return decorated(tx, self, [], args, kwargs)
         if mode is None or args or kwargs:
             raise self.refuse("a call with arguments")
         return GradModeVariable(mode, guards=self.guards)
@@ -221,7 +221,7 @@ class GradModeVariable(ContextManagerVariable):
         return tx.output.grad_enabled
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        return decorated(tx, self.python_type(), [], args, kwargs)
+        return decorated(tx, GradModeClassVariable(self.python_type()), [], args, kwargs)
 
     def reconstruct(self, codegen: Any) -> None:
         codegen.load_callable(self.python_type())
@@ -248,7 +248,8 @@ class SetGradVariable(GradModeVariable):
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         set_grad_mode(tx, self.before)
-        return decorated(tx, self.python_type(), [ConstantVariable(self.mode)], args, kwargs)
+        manager = GradModeClassVariable(self.python_type())
+        return decorated(tx, manager, [ConstantVariable(self.mode)], args, kwargs)
 
     def reconstruct(self, codegen: Any) -> None:
         raise self.refuse("reconstruction")  # another would be made in another mode
@@ -391,6 +392,13 @@ class ModeVariable(ContextManagerVariable):
 
         return ExitVariable(leave, self, guards=self.guards), InsideVariable(self.python_type())
 
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        """As a decorator."""
+        if self.kind is not torch.inference_mode:
+            raise self.refuse("a call")
+        given: Arguments = [ConstantVariable(each) for each in self.given]
+        return decorated(tx, ModeClassVariable(self.kind), given, args, kwargs)
+
 
 class TransformVariable(ModeVariable):
     """A context in which a transform of `torch.func` is active."""
@@ -423,11 +431,16 @@ class InsideVariable(VariableTracker):
 
 
 def decorated(
-    tx: Translator, kind: type, given: list[VariableTracker], args: Arguments, kwargs: Keywords
+    tx: Translator,
+    manager: GradModeClassVariable | ModeClassVariable,
+    given: Arguments,
+    args: Arguments,
+    kwargs: Keywords,
 ) -> VariableTracker:
-    """A function that is called in a gradient mode: what the context that is made of `given` is
-    called with."""
-    manager = GradModeClassVariable(kind)
+    """A function that is called in a mode: what the context that is made of `given` is called
+    with."""
+    kind = manager.value
+    assert isinstance(kind, type)
     function = args[0] if len(args) == 1 and not kwargs else None
     if not isinstance(function, BaseUserFunctionVariable):
         raise manager.refuse("a call with these arguments")
@@ -445,7 +458,8 @@ class DecoratedVariable(PolyfilledCallableVariable):
         return types.FunctionType
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.kind is torch.set_grad_enabled:  # another would be made in another mode
+        # Another would be made in another mode, or has other arguments.
+        if self.kind in (torch.set_grad_enabled, torch.inference_mode):
             raise self.refuse("reconstruction")
         super().reconstruct(codegen)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import operator
 import sys
 import types
@@ -16,6 +17,12 @@ from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableT
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.exceptions import observed_error
 from stepper.support.outside import comes_from_outside
+
+NUMPY = sys.modules.get("numpy")  # torch has it, where there is one
+NUMPY_NUMBERS: frozenset[type] = frozenset(
+    () if NUMPY is None else (NUMPY.dtype(code).type for code in "?bhilqBHILQefdFD")
+)
+"""Classes of NumPy's numbers, but for those whose bits are not all used."""
 
 MAX_FOLDED = 4096
 """Bits, characters or items of a constant that folding may make."""
@@ -54,12 +61,28 @@ def fold(
         if function not in OPERATORS or texts:
             raise unimplemented("the text of a huge number")
     try:
-        result = function(*values, **named)
+        with _where_numpy_would_warn(function, values):
+            result = function(*values, **named)
     except Exception as error:
         if comes_from_outside(error):
             raise
         raise observed_error(error) from None
     return wrap_constant(result, options["guards"])
+
+
+def _where_numpy_would_warn(
+    function: Callable[..., object], values: Sequence[object]
+) -> contextlib.AbstractContextManager[object]:
+    """Within this, it raises FloatingPointError there."""
+    if NUMPY is None or not (
+        isinstance(getattr(function, "__self__", None), NUMPY.generic)
+        or getattr(function, "__module__", "") == "numpy"
+        or type(function) is NUMPY.ufunc
+        or any(type(value) in NUMPY_NUMBERS for value in values)
+    ):
+        return contextlib.nullcontext()
+    quiet: contextlib.AbstractContextManager[object] = NUMPY.errstate(all="raise")
+    return quiet
 
 
 def is_long(value: object) -> bool:
@@ -79,7 +102,7 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
         Unsupported: it is no constant.
     """
     kind = type(value)
-    if kind in CONSTANT_TYPES or kind is types.UnionType:
+    if kind in CONSTANT_TYPES or kind in NUMPY_NUMBERS or kind is types.UnionType:
         return ConstantVariable(value, guards=guards)
     if kind is tuple or kind is torch.Size:
         items = [wrap_constant(item, guards) for item in value]

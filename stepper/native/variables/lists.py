@@ -335,6 +335,8 @@ def index_of(key: VariableTracker) -> Any:
         raise key.refuse("use as an index")
     value = key.as_python_constant()
     if type(value) not in (int, bool, slice):
+        if type(value).__module__ == "numpy" and hasattr(value, "__index__"):
+            return operator.index(value)
         raise unimplemented(f"TypeError: an index of type {type(value).__name__}")
     return value
 

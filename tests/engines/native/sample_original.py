@@ -4,8 +4,11 @@ dictionaries, named tuples, generators and texts, each in a few lines."""
 from __future__ import annotations
 
 import collections
+import math
+import operator
 from typing import Any, NamedTuple
 
+import numpy
 import torch
 
 from tests.engines.native.samples import T, sample
@@ -161,3 +164,62 @@ def patterns_of_classes(t):
         case Point(x=1, y=z):
             t = t * z
     return t
+
+
+class Number:
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __int__(self):
+        return 2
+
+    def __float__(self):
+        return 1.5
+
+    def __complex__(self):
+        return 1j
+
+    def __index__(self):
+        return 1
+
+    def __abs__(self):
+        return self.value * 2
+
+    def __round__(self):
+        return 3
+
+    def __trunc__(self):
+        return 6
+
+
+@sample(Number(T(3)), T(3))
+def number_of_ones_own(n, t):
+    return t + int(n) + float(n), abs(n), round(n), operator.index(n), complex(n), math.trunc(n)
+
+
+@sample(T(3), numpy.float32(2.5), numpy.int64(2), numpy.float64(1.5), numpy.uint8(3))
+def numbers_of_numpy(t, f, n, d, u):
+    small = f + d if n > 1 else f
+    return (t * f + n - d) ** u, f * t, small, n.item(), torch.zeros(n), t[n], [1, 2, 3][n], n + 1
+
+
+@sample(T(2, 3, 4))
+def numpy_of_constants(t):
+    flat = t.reshape(-1, numpy.prod(t.shape[1:]))
+    half = numpy.sqrt(numpy.float64(0.25)).item() * int(numpy.ceil(2.5))
+    return flat * numpy.pi + half, numpy.finfo(numpy.float32).eps * t, numpy.max([1, 2]) + t
+
+
+@sample(T(3))
+def numpy_warns(t):
+    with numpy.errstate(all="ignore"):
+        return t * numpy.float64(1.0) / numpy.float64(0.0), t + 1
+
+
+@sample(T(3).requires_grad_())
+def inference_in_a_function(t):
+    @torch.inference_mode()
+    def inner(y):
+        return y * 3
+
+    return inner(t) + 1, torch.is_inference_mode_enabled()

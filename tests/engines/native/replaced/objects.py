@@ -516,3 +516,40 @@ def method_of_a_named_tuple() -> Iterator[Any]:
     yield
     Point._asdict = lambda self: {}
     yield
+
+
+@case
+def number_of_numpy() -> Iterator[Any]:
+    import numpy
+
+    class Thing:
+        by: Any = numpy.float64(0.0)
+
+    def program(x: Any) -> Any:
+        by = Thing.by
+        return x + by, float(by), type(by).__name__, int(numpy.sqrt(4.0)), int(numpy.prod([2, 3]))
+
+    yield program
+    for by in (-0.0, 0.0, float("nan"), 1.0):
+        Thing.by = numpy.float64(by)
+        yield
+    Thing.by = numpy.float32(1)
+    yield
+    Thing.by = 1.0
+    yield
+    with swapped(numpy, "sqrt", lambda value: 7), swapped(numpy, "prod", len):
+        yield
+    with numpy.errstate(all="raise"):
+        yield
+
+
+@case
+def number_of_ones_own() -> Iterator[Any]:
+    class Number:
+        def __float__(self) -> float:
+            return 1.5
+
+    number: Any = Number()
+    yield lambda x: (x + float(number), abs(2))
+    Number.__float__ = lambda self: 2.5
+    yield
