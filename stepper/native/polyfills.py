@@ -10,6 +10,7 @@ where the builtin would raise one, `refuse` is called, which breaks the graph.
 from __future__ import annotations
 
 import collections
+import copyreg
 import functools
 import itertools
 import operator
@@ -154,6 +155,17 @@ def _popitem(self, /):
         refuse()
     *_, key = self
     return key, self.pop(key)
+
+
+NEW_OBJECT = vars(copyreg)["__newobj__"]
+
+
+@_stands_for(METHODS, object.__reduce_ex__)
+def _reduce_ex(self, protocol, /):
+    # Of an object all of whose state is in its dictionary, and that says nothing else of it.
+    if protocol < 2:
+        refuse()
+    return NEW_OBJECT, (type(self),), self.__dict__ or None
 
 
 @_stands_for(FUNCTIONS, dict.fromkeys)

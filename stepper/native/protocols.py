@@ -50,6 +50,7 @@ class Output(Protocol):
         if the frame is run again.
     modes: what makes the other modes in which operators run.
     mutables: sources of containers and objects that the frame might change, by name.
+    keys: sources of what is told apart from other objects as a key.
     """
 
     trail: list[Callable[[], object]]
@@ -62,6 +63,7 @@ class Output(Protocol):
     contents: dict[int, VariableTracker]
     globals: dict[tuple[int, str], tuple[object, VariableTracker]]
     mutables: dict[str, Source]
+    keys: list[Source]
     state: GlobalState
     grad_enabled: bool
     tainted: bool

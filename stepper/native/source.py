@@ -222,13 +222,11 @@ class AttrSource(ChainedSource):
 
 
 @dataclass(frozen=True)
-class InstanceAttrSource(ChainedSource):
-    """An attribute in the object's own dictionary, whatever its class does to attributes."""
-
-    member: str
+class InstanceDictSource(ChainedSource):
+    """The object's own dictionary, whatever its class does to attributes."""
 
     def expression(self) -> str:
-        return f"___instance_dict({self.base.name()})[{self.member!r}]"
+        return f"___instance_dict({self.base.name()})"
 
     def scope(self) -> dict[str, object]:
         return {**self.base.scope(), "___instance_dict": instance_dict}
@@ -237,8 +235,6 @@ class InstanceAttrSource(ChainedSource):
         codegen.load_callable(instance_dict)
         codegen(self.base)
         codegen.call(1)
-        codegen.load_const(self.member)
-        codegen.subscript()
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,7 @@ class Translation:
         output = self.output
         inputs = output.graphargs.items()
         tensors = [(node, arg) for node, arg in inputs if type(arg.example) is not int]
-        names = [source.name() for source in output.keys]
+        names = list(dict.fromkeys(source.name() for source in output.keys))
         for node, arg in tensors:
             if output.mutates_inputs or names or "is_key" in node.meta:
                 names.append(arg.source.name())

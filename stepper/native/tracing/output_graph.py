@@ -143,7 +143,7 @@ class OutputGraph:
         self.overlaps = False
         """Whether an operator may refuse to write, since the memory is something else's, too."""
         self.keys: list[Source] = []
-        """Tensors that are keys of dictionaries, and no inputs of the graph."""
+        """What is told apart from other objects as a key, and is no input of the graph."""
         self.handled = False
         """Whether an operator stands where the program catches exceptions."""
         self.broken = False

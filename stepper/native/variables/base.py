@@ -245,7 +245,7 @@ class TrackedKey:
         return hash(self.tracker.identity)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TrackedKey) and other.tracker.identity is self.tracker.identity
+        return isinstance(other, TrackedKey) and other.tracker.identity == self.tracker.identity
 
 
 def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:

@@ -416,13 +416,13 @@ def _is_plain_key(key: object) -> bool:
     return is_key(key) or (is_known_object(key) and not isinstance(key, torch.Tensor))
 
 
-_TUPLE_NEW: object = tuple.__dict__["__new__"]
+_MAKERS: frozenset[object] = frozenset({object.__dict__["__new__"], tuple.__dict__["__new__"]})
 
 
 def is_builtin(value: Any) -> bool:
     """Whether a C function belongs to Python, and to no object."""
     owner = value.__self__
-    known = value in OPERATORS or value is _TUPLE_NEW
+    known = value in OPERATORS or value in _MAKERS
     return known or owner is None or type(owner) is types.ModuleType
 
 

@@ -13,12 +13,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native import polyfills
-from stepper.native.exc import unimplemented
+from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
-from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.native.variables.base import (
+    Arguments,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import set_grad_mode
@@ -307,7 +313,8 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
     sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
-    super: (0, 2), vars: (1, 1), zip: (0, 255), enumerate: (1, 2), map: (2, 255), slice: (1, 3),
+    super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
+    map: (2, 255), slice: (1, 3),
     object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2), id: (1, 1),
     frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
 }  # fmt: skip
@@ -650,6 +657,13 @@ def _setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrack
     return ConstantVariable(None)
 
 
+@handles(delattr)
+def _delattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    owner, name = args
+    owner.var_delattr(tx, name.as_python_constant())
+    return ConstantVariable(None)
+
+
 @handles(vars)
 def _vars(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     (owner,) = args
@@ -682,13 +696,39 @@ def _super(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
 
 
+@tracker_class
+class IdentityVariable(VariableTracker):
+    """`id` of an object, a number that nobody knows: to find something by in a dictionary."""
+
+    obj: VariableTracker
+    """The object."""
+    place: int
+    """The instruction that asks for it."""
+
+    def python_type(self) -> type:
+        return int
+
+    def as_key(self) -> object:
+        return TrackedKey(self)
+
+    def __post_init__(self) -> None:
+        self.identity = ("id", self.obj.identity)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise RestartAnalysis(self.place, "a call of builtin id")
+
+
 @handles(id)
 def _id(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     (owner,) = args
     known = tx.output.variables.values()
     value = next((each for each, tracker in known if tracker.identity is owner.identity), None)
     if owner.source is None or not type(value).__weakrefoffset__:  # the entry dies with it
-        return None
+        if owner.source is not None:
+            tx.output.keys.append(owner.source)
+            tx.output.trail.append(tx.output.keys.pop)
+        place = tx.root.current_instruction.index
+        return IdentityVariable(owner, place, guards=owner.guards)
     guards = tx.output.install_guard(owner.source, GuardBuilder.ID_MATCH, value)
     return ConstantVariable(id(value), guards=owner.guards | guards)
 

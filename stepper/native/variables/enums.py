@@ -7,7 +7,7 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.class_dicts import lookup
-from stepper.native.source import InstanceAttrSource
+from stepper.native.source import GetItemSource, InstanceDictSource
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
@@ -68,7 +68,8 @@ class EnumVariable(UserDefinedObjectVariable):
         if not described or self.source is None:
             raise self.refuse(f"attribute {name}")
         fields = self.instance_dict()
-        return tx.build(InstanceAttrSource(self.source, own), fields[own]).with_guards(self.guards)
+        source = GetItemSource(InstanceDictSource(self.source), own)
+        return tx.build(source, fields[own]).with_guards(self.guards)
 
     def as_key(self) -> object:
         plain = lookup(type(self.value), "__hash__") is enum.Enum.__hash__

@@ -253,9 +253,9 @@ def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedExceptio
 
 def observed(kind: type[BaseException], *args: object) -> Unsupported:
     """To be raised where an operation of the program raises an exception of these constants."""
-    if any(isinstance(arg, TrackedKey) for arg in args):
-        return unimplemented(f"{kind.__name__} of a tensor is raised")
-    trackers = [ConstantVariable(arg) for arg in args]
+    trackers = [
+        arg.tracker if isinstance(arg, TrackedKey) else ConstantVariable(arg) for arg in args
+    ]
     return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers))
 
 

@@ -11,6 +11,7 @@ folded.
 
 from __future__ import annotations
 
+import types
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -34,10 +35,12 @@ _NAMES = (
 )  # fmt: skip
 _FACTS: frozenset[object] = frozenset()
 _FUNCTIONS: frozenset[object] = frozenset()
+_KINDS: frozenset[type] = frozenset()
 if NUMPY is not None:
     _FACTS = frozenset({NUMPY.finfo, NUMPY.iinfo})
     _ufuncs = (each for each in vars(NUMPY).values() if type(each) is NUMPY.ufunc)
     _FUNCTIONS = frozenset({*_ufuncs, *(getattr(NUMPY, name) for name in _NAMES)})
+    _KINDS = frozenset(map(type, _FUNCTIONS)) - {types.FunctionType}
 
 
 def wrap_numpy(builder: VariableBuilder, value: object) -> VariableTracker | None:
@@ -51,7 +54,7 @@ def wrap_numpy(builder: VariableBuilder, value: object) -> VariableTracker | Non
     if issubclass(type(value), type) and (value in NUMPY_NUMBERS or value in _FACTS):
         guards = builder.install_guards(GuardBuilder.CLASS_MATCH, value)
         return NumpyClassVariable(value, source=builder.source, guards=guards)
-    if type(value).__module__ == "numpy" and value in _FUNCTIONS:
+    if type(value) in _KINDS and value in _FUNCTIONS:
         guards = builder.install_guards(GuardBuilder.ID_MATCH, value)
         return NumpyFunctionVariable(value, source=builder.source, guards=guards)
     return None

@@ -9,6 +9,7 @@ of the object, whether its dictionary has the name, and what the class has.
 from __future__ import annotations
 
 import collections
+import copyreg
 import enum
 import sys
 import types
@@ -20,6 +21,7 @@ import torch
 from stepper.native import polyfills
 from stepper.native.guards.class_dicts import (
     MISSING,
+    class_dict,
     find,
     has,
     lookup,
@@ -31,7 +33,8 @@ from stepper.native.guards.originals import require
 from stepper.native.source import (
     AttrSource,
     GetItemSource,
-    InstanceAttrSource,
+    GlobalSource,
+    InstanceDictSource,
     Source,
     TypeSource,
 )
@@ -304,8 +307,10 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if kind.__dictoffset__ and not self.is_new and stored is not DELETED:
             source, fields = self._source(), self.instance_dict()
             if name in fields:
-                own = InstanceAttrSource if self.has_getattribute() else AttrSource
-                return tx.build(own(source, name), fields[name]).with_guards(self.guards)
+                own: Source = AttrSource(source, name)
+                if self.has_getattribute():
+                    own = GetItemSource(InstanceDictSource(source), name)
+                return tx.build(own, fields[name]).with_guards(self.guards)
             guards = tx.output.install_guard(
                 source, GuardBuilder.HASATTR, (name, False), key=(name, False)
             )
@@ -365,6 +370,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if containers.inherits(whole, name, start):
             by_name = first is kind
             return containers.InheritedMethodVariable(self, name, by_name, guards=self.guards)
+        if found is _REDUCE and _is_reduced_plainly(whole):
+            tx.output.chosen(tx.build(_MAKER, polyfills.NEW_OBJECT).guards)
+            return BoundBuiltinMethod(self, name, guards=self.guards)
         if has(type(found), "__get__"):
             return self._described(tx, name, found)
         return tx.build(source, found).with_guards(self.guards)
@@ -518,6 +526,33 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return UserIteratorVariable(iterator, guards=iterator.guards)
 
 
+_REDUCE = object.__dict__["__reduce_ex__"]
+_MAKER = GlobalSource("__newobj__", "copyreg", vars(copyreg))
+"""Where C finds what makes an empty copy."""
+_SAYS_ITS_STATE = ("__getnewargs__", "__getnewargs_ex__", "__copy__", "__deepcopy__")
+
+
+def _is_reduced_plainly(kind: type) -> bool:
+    """Whether all that is copied of an instance is its dictionary."""
+    own = ("__reduce__", "__getstate__")
+    return (
+        vars(copyreg).get("__newobj__") is polyfills.NEW_OBJECT
+        and all(lookup(kind, name) is object.__dict__.get(name, MISSING) for name in own)
+        and not any(has(kind, name) for name in _SAYS_ITS_STATE)
+        and containers.container_of(kind) is None
+        and bool(kind.__dictoffset__)
+        and not any("__slots__" in class_dict(each) for each in order_of(kind))
+        and kind.__basicsize__ == _PLAIN_SIZE
+    )
+
+
+class _Plain:
+    pass
+
+
+_PLAIN_SIZE = _Plain.__basicsize__
+
+
 class _ByIndex:
     def __getitem__(self, index: int) -> int:
         raise IndexError
@@ -559,7 +594,8 @@ class InstanceDictVariable(dicts.DictionaryVariable):
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
         name = key.as_python_constant()
         described = is_data_descriptor(lookup(type(self.obj.value), name))
-        if type(name) is not str or described or self.obj.has_setattr():
+        plain = self.obj.generic_setattr_method is object.__setattr__
+        if type(name) is not str or described or not plain:
             raise self.refuse("assignment to an item")
         self.obj.generic_setattr(tx, name, value)
 
@@ -594,17 +630,13 @@ class InstanceDictVariable(dicts.DictionaryVariable):
     def known(self, tx: Translator) -> dicts.ConstDictVariable:
         obj, items = self.obj, dict[object, VariableTracker]()
         if not obj.is_new:
-            kind, source, fields = type(obj.value), obj.source, obj.instance_dict()
-            if source is None or obj.has_getattribute() or not all(map(is_constant, fields)):
+            fields = obj.instance_dict()
+            if obj.source is None or not all(map(is_constant, fields)):
                 raise self.refuse("all that is in it, the contents")
-            guards = tx.output.install_guard(
-                AttrSource(source, "__dict__"), GuardBuilder.DICT_KEYS, fields
-            )
-            tx.output.chosen(guards)
+            source = InstanceDictSource(obj.source)
+            tx.output.chosen(tx.output.install_guard(source, GuardBuilder.DICT_KEYS, fields))
             for name, value in fields.items():
-                hidden = is_data_descriptor(lookup(kind, name))
-                place = (InstanceAttrSource if hidden else AttrSource)(source, name)
-                items[name] = tx.lazy(place, value)
+                items[name] = tx.lazy(GetItemSource(source, name), value)
         for name, value in tx.output.side_effects.stored(obj).items():
             if value is DELETED:
                 items.pop(name)

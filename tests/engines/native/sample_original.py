@@ -4,6 +4,7 @@ dictionaries, named tuples, generators and texts, each in a few lines."""
 from __future__ import annotations
 
 import collections
+import copy
 import math
 import operator
 from typing import Any, NamedTuple
@@ -223,3 +224,41 @@ def inference_in_a_function(t):
         return y * 3
 
     return inner(t) + 1, torch.is_inference_mode_enabled()
+
+
+class Adding(Thing):
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value + 1 if name == "x" else value)
+
+
+class Restored(Thing):
+    def __setstate__(self, state):
+        self.x = 8
+
+
+class Copied(Thing):
+    def __copy__(self):
+        return 5
+
+
+@sample(Thing(), Adding(), Restored(), Copied(), T(3))
+def copies_of_objects(thing, adding, restored, copied, t):
+    one, two, three = copy.copy(thing), copy.copy(adding), copy.copy(restored)
+    one.x, two.n = 9, t
+    made = Thing()
+    made.y = t
+    four = copy.copy(made)
+    four.y = t + 1
+    return t + one.x + thing.x, one, two, three, copy.copy(copied), made, four.y
+
+
+@sample(Thing(), [1, {"a": (2, 3)}, "x"], T(3))
+def deep_copies(thing, given, t):
+    thing.y = [thing, {"given": given}]
+    other, listed = copy.deepcopy(thing), copy.deepcopy(given)
+    other.y[1]["given"].append(4)
+    listed[1]["a"] = t
+    delattr(other, "x")
+    same = other.y[0] is other, other.y[1]["given"] is given, listed[0] is given[0]
+    thing.y = 2
+    return t + len(other.y[1]["given"]), same, listed, given

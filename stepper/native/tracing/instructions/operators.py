@@ -46,14 +46,16 @@ class OperatorInstructions(Translator):
         self.push(ConstantVariable(answer, **VariableTracker.propagate(a, b)))
 
     def _is(self, a: VariableTracker, b: VariableTracker) -> bool:
+        if a.identity is b.identity:
+            return True
         if isinstance(a, ConstantVariable) and isinstance(b, ConstantVariable):
             if any(v is None or type(v) in (bool, type(...)) for v in (a.value, b.value)):
                 return a.value is b.value
             if type(a.value) is not type(b.value):
                 return False
+            if type(a.value) is int and (a.value != b.value or -5 <= a.value <= 256):
+                return bool(a.value == b.value)  # of a small number Python has one object
             raise unimplemented("the identity of constants")
-        if a is b:
-            return True
         for constant, other in ((a, b), (b, a)):
             if isinstance(constant, ConstantVariable):
                 return False

@@ -4,6 +4,7 @@ are matched; and what functions and optimizers have as attributes."""
 from __future__ import annotations
 
 import collections.abc
+import copy
 import enum
 from collections.abc import Iterator
 from typing import Any
@@ -42,6 +43,19 @@ def identities_that_become_one() -> Iterator[Any]:
     held[1] = held[0]
     yield
     held[2] = held[3]
+    yield
+
+
+@case
+def copies_of_two_that_become_one() -> Iterator[Any]:
+    held = [[1], [1]]
+
+    def program(x: Any) -> Any:
+        copied = copy.deepcopy(held)
+        return x + 1, copied[0] is copied[1]
+
+    yield program
+    held[1] = held[0]
     yield
 
 

@@ -553,3 +553,47 @@ def number_of_ones_own() -> Iterator[Any]:
     yield lambda x: (x + float(number), abs(2))
     Number.__float__ = lambda self: 2.5
     yield
+
+
+@case
+def copy_of_an_object() -> Iterator[Any]:
+    import copy
+    import copyreg
+
+    class Thing:
+        a = 0
+
+    thing: Any = Thing()
+    thing.a, thing.b = 1, [2]
+
+    def program(x: Any) -> Any:
+        one, other = copy.copy(thing), copy.deepcopy(thing)
+        return x + one.a + len(other.b), one.b is thing.b, other.b is thing.b
+
+    yield program
+    thing.b.append(3)
+    yield
+    thing.c = 4
+    yield
+    Thing.__getstate__ = lambda self: {"a": 5, "b": []}
+    yield
+    Thing.__setstate__ = lambda self, state: self.__dict__.update(state, a=6)
+    yield
+    Thing.__reduce_ex__ = lambda self, protocol: (Thing.__new__, (Thing,), {"a": 7, "b": []})
+    yield
+    Thing.__copy__ = Thing.__deepcopy__ = lambda self, memo=None: self
+    yield
+    del Thing.__copy__, Thing.__deepcopy__, Thing.__reduce_ex__, Thing.__getstate__
+    del Thing.__setstate__
+    Thing.__getnewargs__ = lambda self: LOG.append("asked") or ()
+    yield
+    del Thing.__getnewargs__
+    Thing.__new__ = lambda cls: LOG.append("made") or object.__new__(cls)
+    yield
+    with swapped(copyreg, "__newobj__", lambda cls: thing):
+        yield
+    copyreg.pickle(Thing, lambda self: (Thing, ()))
+    try:
+        yield
+    finally:
+        del copyreg.dispatch_table[Thing]
