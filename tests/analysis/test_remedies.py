@@ -16,6 +16,7 @@ from stepper.analysis.recompile_trials import RecompileTrials
 from stepper.analysis.recompiles import recompilations
 from stepper.client.plan import plan_of
 from stepper.client.scratch import Sources
+from stepper.engines.dynamo.versions.points import torch_version
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.conftest import clean_environment
@@ -305,10 +306,11 @@ def test_layers_that_are_alike_are_a_region(tmp_path: Path) -> None:
     said = tried(recording)
     recording.close()
     (region,) = [text for text in said if "nested_compile_region of Layer.forward: " in text]
-    assert region.startswith("proven, too: ")
     counts = re.search(r"2 compilations → 2, (\d+) instructions → (\d+) interpreted", region)
     assert counts is not None
-    assert int(counts[2]) < int(counts[1])
+    fewer = int(counts[2]) < int(counts[1])
+    assert region.startswith("proven, too: " if fewer else "no help: ")
+    assert fewer is (torch_version() > (2, 11))  # which interprets each of them all the same
 
 
 DIES = """import torch
