@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from stepper.client.text import clip, function_name, one_line, place_text, plural, short_name
+from stepper.client.text import (
+    clip,
+    function_name,
+    guarded_text,
+    one_line,
+    place_text,
+    plural,
+    short_name,
+)
 from stepper.model.cache import (
     CacheCheck,
     CachedCode,
@@ -126,7 +134,7 @@ def guard_row_checks(row: GuardRow) -> str:
     if row.made:
         return one_line(" and ".join(row.code))
     checks = clip(short_name(one_line(row.expected or " and ".join(row.code))), 200)
-    source = short_name(one_line(row.source)) or "(global state)"
+    source = guarded_text(row.kind, row.source)
     return f"{source}  {checks}" if checks else source
 
 

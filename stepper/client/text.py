@@ -317,9 +317,18 @@ def _where(code: Code | None, index: int) -> str:
 # -- what the compiler made -----------------------------------------------------------------------
 
 
+_ON_SIZES = ("SHAPE_ENV", "SYMBOLIC_SHAPE_GUARD")
+
+
+def guarded_text(kind: str, source: str) -> str:
+    """What a guard looks at: its source, or what else of a call it is about."""
+    return short_name(one_line(source)) or ("(sizes)" if kind in _ON_SIZES else "(global state)")
+
+
 def guard_line(guard: Guard) -> str:
-    """`TENSOR_MATCH L['x']`; the kind first, `global state` when it is about no value."""
-    return f"{guard.kind} {short_name(guard.source) or '(global state)'}"
+    """`TENSOR_MATCH L['x']`; the kind first, `(global state)` or `(sizes)` when it is about no
+    single value."""
+    return f"{guard.kind} {guarded_text(guard.kind, guard.source)}"
 
 
 def node_line(node: Node) -> str:

@@ -8,6 +8,7 @@ from stepper.client.text import (
     clip,
     graph_code,
     graph_table,
+    guard_line,
     instruction_text,
     node_code,
     plural,
@@ -18,7 +19,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.program import Instruction
-from stepper.model.trace import Node
+from stepper.model.trace import Guard, Node
 from stepper.model.value import TensorMeta, Value
 
 META = TensorMeta("float32", ("2", "s0"), ("3", "1"))
@@ -81,3 +82,15 @@ def test_small_things() -> None:
     assert short_path("/home/p/a.py", "/home/p") == "a.py"
     assert instruction_text(Instruction(0, "LOAD_FAST", 0, "x")) == "LOAD_FAST x"
     assert instruction_text(Instruction(0, "RESUME", 0)) == "RESUME 0"
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "written"),
+    [
+        ("TENSOR_MATCH", "L['x']", "TENSOR_MATCH L['x']"),
+        ("SHAPE_ENV", "", "SHAPE_ENV (sizes)"),
+        ("GRAD_MODE", "", "GRAD_MODE (global state)"),
+    ],
+)
+def test_a_guard_says_what_it_is_about(kind: str, source: str, written: str) -> None:
+    assert guard_line(Guard(1, 1, 1, kind, source)) == written

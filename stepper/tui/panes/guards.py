@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from stepper.client.folding import Fold, folded, row_of
 from stepper.client.names import brief_source
-from stepper.client.text import ELLIPSIS, guard_line, one_line, place_text, short_name
+from stepper.client.text import ELLIPSIS, guard_line, guarded_text, one_line, place_text
 from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane, fold_row
@@ -132,7 +132,7 @@ class GuardsPane(ListingPane):
         if guard is None:
             return []
         made = self._places.instruction(guard.moment, guard.attempt) if self._places else ""
-        lines = [f"{guard.kind} {_source(guard)}  ({guard.scope or 'no scope'})"]
+        lines = [f"{guard_line(guard)}  ({guard.scope or 'no scope'})"]
         lines += [f"checks {one_line(code)}" for code in guard.code] or [
             "what it checks is known when the translation has ended"
         ]
@@ -153,7 +153,8 @@ class GuardsPane(ListingPane):
 
 
 def _brief(guard: Guard) -> str:
-    return brief_source(one_line(guard.source)) if guard.source else _source(guard)
+    source = one_line(guard.source)
+    return brief_source(source) if source else guarded_text(guard.kind, source)
 
 
 def _check(guard: Guard) -> str:
@@ -163,10 +164,6 @@ def _check(guard: Guard) -> str:
         return guard.kind
     text = brief_source(one_line(" and ".join(guard.code)))
     return text.replace(_brief(guard), ELLIPSIS) if guard.source else text
-
-
-def _source(guard: Guard) -> str:
-    return short_name(one_line(guard.source)) or "(global state)"
 
 
 def _searched(guard: Guard) -> str:
