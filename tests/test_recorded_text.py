@@ -226,6 +226,7 @@ IN_ANALYSIS = {
         "_global_int": "torch's sources",
         "_default_int": "torch's sources",
         "_belongs_to_a_module": "torch's: the name of a scope",
+        "_decides": "Python's: the name of an instruction",
     },
     "sources.py": {
         "": "torch's sources",

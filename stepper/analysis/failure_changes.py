@@ -22,7 +22,7 @@ from stepper.model.shapes import Why
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
 
-_LIMIT = "FailOnRecompileLimitHit"
+_REFUSED = ("FailOnRecompileLimitHit", "RecompileError")
 _UNSUPPORTED = "Unsupported"
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
@@ -94,10 +94,10 @@ def _not_begun(recording: Recording, failed: Failed) -> Remedy | None:
     return CHANGES.get(headline(failed.failure.message))
 
 
-def _limited(recording: Recording, failed: Failed) -> Remedy | None:
-    """One recompilation too many, where that is an error: what avoids the others."""
+def _refused(recording: Recording, failed: Failed) -> Remedy | None:
+    """One recompilation too many, or any, where that is an error: what avoids it."""
     item = failed.translation
-    if item is None or failed.failure.exception != _LIMIT:
+    if item is None or failed.failure.exception not in _REFUSED:
         return None
     again = [each for each in recompilations(recording) if each.translation.code == item.code]
     advice = [
@@ -164,7 +164,7 @@ RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "fixed size": _fixed,
     "no fake": _without_fake,
     "not begun": _not_begun,
-    "recompile limit": _limited,
+    "recompilation refused": _refused,
     "number": _number,
     "branches": _branches,
     "undecided": _undecided,

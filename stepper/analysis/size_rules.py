@@ -184,7 +184,7 @@ def _static(it: Changing) -> Advice | None:
 
 def _zero_one(it: Changing) -> Advice | None:
     """A size of 0 or 1, which has an entry of its own whatever sizes are marked."""
-    entries = [size.translation.compile_id for size in it.sizes if size.zero_one]
+    entries = [size.translation.compile_id for size in it.sizes_until_it_changed if size.zero_one]
     if not entries and not any(value in _SPECIAL for value in it.series.values):
         return None
     fact = f"it is a number in {', '.join(entries)}" if entries else ""

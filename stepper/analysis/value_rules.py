@@ -202,7 +202,7 @@ def _automatic(it: Changing) -> Advice | None:
     if it.unmet:
         return it.one_more(entry)
     # What an int is used for is not recorded; see above.
-    or_else = "" if it.all_are(int) else ", or keep it in a tensor"
+    or_else = "" if it.all_are(int) or _decides(it) else ", or keep it in a tensor"
     dynamic = Dynamic(it.history.capabilities.compile)
     return it.advise(
         f"Dynamo has made {it.name} an input of the graph by itself. To save the entry for its "
@@ -273,7 +273,7 @@ def _global_int(it: Changing) -> Advice | None:
     where = "a global" if found.end() == len(it.series.source) else "a part of a global"
     return it.advise(
         f"An int that is {where} is a constant of the graph. Hand {it.name} over as an argument, "
-        "or keep it in a tensor."
+        f"or {_as_what_it_is_for(it)}."
     )
 
 
@@ -283,7 +283,21 @@ def _default_int(it: Changing) -> Advice | None:
         return None
     return it.advise(
         "An int that is the default of a function's argument is a constant of the graph. Take it "
-        "from the function's closure, or keep it in a tensor."
+        f"from the function's closure, or {_as_what_it_is_for(it)}."
+    )
+
+
+def _as_what_it_is_for(it: Changing) -> str:
+    """What else a number can be than one of Python's: of a tensor nothing can be decided."""
+    return "hand over what is decided by it" if _decides(it) else "keep it in a tensor"
+
+
+def _decides(it: Changing) -> bool:
+    """Whether the program compares the number, or branches on it."""
+    rows = (origin.instruction for origin in _origins(it))
+    return any(
+        row is not None and row.opname.startswith(("COMPARE_OP", "POP_JUMP_", "TO_BOOL"))
+        for row in rows
     )
 
 

@@ -513,3 +513,50 @@ def layers_of_a_container(run: Run) -> None:
     for layer in net:
         layer.enabled = run.remedied
     compiled(ones(2))
+
+
+class Batch:
+    """What a server keeps beside the model, as vLLM its forward context."""
+
+    prefills = 1
+
+
+@case(
+    "", "why-recompile",
+    cause="Batch.prefills changes: 1, 2, 0",
+    advice="Hand Batch.prefills over as an argument, or hand over what is decided by it",
+    counts=(3, 2),
+    never=("keep it in a tensor",),
+)  # fmt: skip
+def number_that_only_decides(run: Run) -> None:
+    """As a tensor it would break the graph."""
+
+    @run.compile
+    def attended_to(x: Any, any_prefills: Any = None) -> Any:
+        if Batch.prefills > 0 if any_prefills is None else any_prefills:  # cause
+            return x + 1
+        return x * 2
+
+    for count in (1, 2, 0):
+        Batch.prefills = count
+        attended_to(ones(2), count > 0 if run.remedied else None)
+
+
+@case(
+    "", "why-recompile",
+    cause=("size[0] of x changes: 2, 4  (1 of 2)", "2 <= x.size()[0] does not hold  (1 of 2)"),
+    advice="To save the entry for its first size: torch._dynamo.mark_dynamic(x, 0)",
+    counts=(3, 2),
+)  # fmt: skip
+def one_at_last(run: Run) -> None:
+    """That a size is 1 in a later entry is not why the second one was made."""
+
+    @run.compile
+    def doubled_each(x: Any) -> Any:
+        return x * 2 + x.shape[0]  # cause
+
+    for size in (2, 4, 1):
+        x = ones(size)
+        if run.remedied and size > 1:
+            torch._dynamo.mark_dynamic(x, 0)
+        doubled_each(x)

@@ -465,3 +465,22 @@ def size_refused(run: Run) -> None:
     padded(ones(3))
     with contextlib.suppress(RuntimeError), torch.compiler.set_stance("fail_on_recompile"):
         padded(ones(6))
+
+
+@case(
+    "", "why-failed",
+    cause=("RecompileError before tracing", "size[0] of x: expected 3, actual 4"),
+    advice="Make size 0 of x a symbol: torch._dynamo.mark_dynamic(x, 0) before the first call",
+    counts=(1, 1),
+)  # fmt: skip
+def recompilation_that_is_an_error(run: Run) -> None:
+    @run.compile
+    def never_again(x: Any) -> Any:
+        return x * 5  # cause
+
+    with torch._dynamo.config.patch(error_on_recompile=True), contextlib.suppress(RuntimeError):
+        for size in (3, 4):
+            x = ones(size)
+            if run.remedied:
+                torch._dynamo.mark_dynamic(x, 0)
+            never_again(x)

@@ -107,7 +107,7 @@ FAILURES = {
     "fixed size": ("marked_and_multiplied", "dimension_out_of_range"),
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
     "not begun": ("generator_in_one_graph", "recompilation_refused"),
-    "recompile limit": ("counter_in_one_graph", "recompilation_refused"),
+    "recompilation refused": ("counter_in_one_graph", "recompilation_refused"),
     "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
     "branches": ("branches_that_differ", "shapes_that_do_not_fit"),
     "undecided": ("asked_whether_a_count_is_odd", "tensors_where_numbers_stand"),
