@@ -288,12 +288,13 @@ class Translation:
         output = self.output
         inputs = output.graphargs.items()
         tensors = [(node, arg) for node, arg in inputs if type(arg.example) is not int]
-        names = list(dict.fromkeys(source.name() for source in output.keys))
+        names = [source.name() for source in output.keys]
         for node, arg in tensors:
             if output.mutates_inputs or names or "is_key" in node.meta:
                 names.append(arg.source.name())
         if output.side_effects.pending:
             names = [*names, *output.mutables]
+        names = list(dict.fromkeys(names))
         if len(names) > 1:
             output.install_guard(None, GuardBuilder.NO_ALIASING, names, name=", ".join(names))
 

@@ -724,7 +724,7 @@ def _id(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | 
     known = tx.output.variables.values()
     value = next((each for each, tracker in known if tracker.identity is owner.identity), None)
     if owner.source is None or not type(value).__weakrefoffset__:  # the entry dies with it
-        if owner.source is not None:
+        if owner.source is not None and not isinstance(owner, ConstantVariable):
             tx.output.keys.append(owner.source)
             tx.output.trail.append(tx.output.keys.pop)
         place = tx.root.current_instruction.index

@@ -252,7 +252,7 @@ def copies_of_objects(thing, adding, restored, copied, t):
     return t + one.x + thing.x, one, two, three, copy.copy(copied), made, four.y
 
 
-@sample(Thing(), [1, {"a": (2, 3)}, "x"], T(3))
+@sample(Thing(), [1, {"a": (2, 3)}, "x", 1, "x"], T(3))
 def deep_copies(thing, given, t):
     thing.y = [thing, {"given": given}]
     other, listed = copy.deepcopy(thing), copy.deepcopy(given)
