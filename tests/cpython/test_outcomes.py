@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import platform
 
 import pytest
@@ -13,6 +14,8 @@ from tests.cpython.table import MODULES, PAGE, QUICK, Comparison, compare, page
 @pytest.mark.slow
 @pytest.mark.parametrize("module", QUICK)
 def test_no_test_of_a_module_changes_its_outcome(module: str) -> None:
+    if importlib.util.find_spec(f"test.{module}") is None:
+        pytest.skip("this Python came without CPython's own tests")
     found = compare(module, timeout=600)
     assert found.captured is not None
     assert found.captured.entries > 0
