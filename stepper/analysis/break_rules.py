@@ -77,6 +77,11 @@ _DISABLED = frozenset(
 )
 
 
+_SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
+"""Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
+_TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
+
+
 class Broken(msgspec.Struct, frozen=True):
     """What advice on a graph break may rest on."""
 
@@ -388,16 +393,29 @@ def _as_number(broken: Broken) -> Remedy | None:
     )
 
 
+def _index(broken: Broken) -> Remedy | None:
+    """A tensor of no dimensions as an index of a tensor: torch reads it as a number."""
+    if broken.kind != _OPERATOR or broken.opname not in _SUBSCRIBES:
+        return None
+    if not broken.operands or not broken.operands <= _TENSORS:
+        return None
+    return Remedy(
+        "an index that is a tensor without dimensions is read as a number: take index_select(0, "
+        "index), or keep a dimension in the index, [:1] in place of [0]; or {setting}",
+        CHANGES[_OPERATOR].setting,
+    )
+
+
 def _mathematics(broken: Broken) -> Remedy | None:
     """A function of Python's module math takes a tensor."""
-    if broken.kind != "Data dependent operator" or not _global(broken.called, "math"):
+    if broken.kind != _OPERATOR or not _global(broken.called, "math"):
         return None
     return Remedy("use the function of torch instead of that of math")
 
 
 def _numpy_random(broken: Broken) -> Remedy | None:
     """A number drawn by numpy."""
-    if broken.kind != "Data dependent operator" or ".random." not in broken.called:
+    if broken.kind != _OPERATOR or ".random." not in broken.called:
         return None
     return Remedy("draw it with torch.rand and its like, or before the compiled function")
 
@@ -533,6 +551,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "undecided": _undecided,
     "nested tensor": _nested,
     "as a number": _as_number,
+    "index": _index,
     "math": _mathematics,
     "numpy.random": _numpy_random,
     "opaque function": _opaque_function,

@@ -381,3 +381,22 @@ def raised_and_caught(run: Run) -> None:
         return x.relu()
 
     clipped(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause=("Data dependent operator", "aten._local_scalar_dense"),
+    advice="an index that is a tensor without dimensions is read as a number: take index_select",
+    counts=(2, 1),
+)  # fmt: skip
+def index_without_dimensions(run: Run) -> None:
+    """As in non-maximum suppression, and in the schedulers of diffusion models."""
+
+    @run.compile
+    def best(boxes: Any, order: Any) -> Any:
+        first = order[0]
+        if run.remedied:
+            return boxes.index_select(0, first) * 2
+        return boxes[first] * 2  # cause
+
+    best(ones(6, 4), torch.arange(6))

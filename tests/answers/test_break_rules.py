@@ -39,6 +39,7 @@ AGAINST = {
     "marked": "decided_by_a_symbol",
     "undecided": "branch_on_an_item",
     "as a number": "branch_on_how_many_there_are",
+    "index": "square_root_of_an_item",
     "math": "square_root_of_an_item",
     "numpy.random": "norm_of_numpy",
     "opaque function": "package_in_c",
