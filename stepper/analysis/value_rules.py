@@ -23,6 +23,8 @@ from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
 from stepper.model.datum import text_of
+from stepper.model.trace import SideEffect
+from stepper.recording.reader import Recording
 
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
@@ -59,12 +61,18 @@ def _none(it: Changing) -> Advice | None:
 def _until_set(it: Changing) -> str:
     """Where the compiled function itself sets what is None, and what is to be done about that."""
     effect = it.changed_inside
-    if effect is None or effect.kind == "mutation":
+    if effect is None or effect.kind == "mutation" or _is_none(it.recording, effect):
         return ""
     return (
         f", until the compiled function sets it itself{it.place_inside(effect)}: set it before the "
         "first call"
     )
+
+
+def _is_none(recording: Recording, effect: SideEffect) -> bool:
+    """Whether what is set is None; it stands on the stack before."""
+    value = recording.state(effect.moment).values.get(effect.value or 0)
+    return value is not None and value.constant == "None"
 
 
 def _part_of_what_is_set(it: Changing) -> Advice | None:
