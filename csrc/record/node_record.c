@@ -227,14 +227,12 @@ are_numbers(PyObject *sizes)
     return numbers;
 }
 
-/* What FakeTensor.device, a property, answers: where the tensor claims to be, except for the
-   kernels that torch runs on it. */
+/* Where a fake tensor claims to be. FakeTensor.device, a property, says "meta" while torch runs a
+   kernel on it, and a node can be told in the midst of one. */
 static PyObject *
 device_of(NodeRows *self, PyObject *value)
 {
-    PyObject *mode = fields_get(value, ID(fake_mode));
-    PyObject *inside = mode == NULL ? NULL : fields_get(mode, ID(in_kernel_invocation));
-    PyObject *device = inside == Py_False ? fields_get(value, self->given[FAKE_DEVICE]) : NULL;
+    PyObject *device = fields_get(value, self->given[FAKE_DEVICE]);
     if (device == NULL && !PyErr_Occurred()) {
         return PyObject_GetAttr(value, ID(device));
     }

@@ -52,12 +52,10 @@
     X(exc_type), \
     X(exn_tab_entry), \
     X(f_code), \
-    X(fake_mode), \
     X(fn), \
     X(forward), \
     X(graph), \
     X(id), \
-    X(in_kernel_invocation), \
     X(index), \
     X(inner), \
     X(instruction_pointer), \

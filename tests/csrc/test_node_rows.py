@@ -51,18 +51,13 @@ class Node:
             each.users[self] = None
 
 
-class Mode:
-    def __init__(self, inside: object = False) -> None:
-        self.in_kernel_invocation = inside
-
-
 class Fake:
     """As much of a FakeTensor as is looked at."""
 
     def __init__(self, shape: Any, *, stride: Any = (), layout: object = "strided") -> None:
         self.shape, self.strides, self.layout = shape, stride, layout
         self.dtype, self.requires_grad, self.device = "float32", False, "the property"
-        self.fake_mode, self.hidden = Mode(), "the field"
+        self.hidden = "the field"
 
     def stride(self) -> Any:
         return self.strides
@@ -195,17 +190,13 @@ def test_only_plain_fake_tensors_are_read_at_once() -> None:
     assert (record.meta_text, asked) == ("<Fake>", [])
 
 
-def test_the_device_is_what_the_property_says() -> None:
+def test_the_device_is_where_the_tensor_claims_to_be() -> None:
     def device(value: Fake) -> object:
         [record] = tell(Rows(), Recorder(), Graph().add("x", example_value=value))
         return record.meta[3]
 
     value = Fake((2,))
     assert device(value) == "the field"
-    for mode in (Mode(True), Mode(None), None, 5):
-        value.fake_mode = mode  # type: ignore[assignment]  # refused
-        assert device(value) == "the property"
-    value.fake_mode = Mode()
     del value.hidden
     assert device(value) == "the property"
 

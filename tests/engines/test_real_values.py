@@ -8,8 +8,10 @@ from typing import Any
 
 import pytest
 import torch
+from torch._subclasses.fake_tensor import FakeTensorMode, in_kernel_invocation_manager
 from torch.overrides import TorchFunctionMode
 
+from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.values import describe, unchanged
 
 
@@ -143,3 +145,13 @@ def test_a_mode_of_the_programs_is_not_asked() -> None:
     with Watching() as mode:
         assert not unchanged(value, before)
         assert not mode.asked
+
+
+def test_a_fake_tensor_is_where_it_claims_to_be_also_within_a_kernel() -> None:
+    mode = FakeTensorMode()
+    fake = mode.from_tensor(torch.ones(2))
+    with in_kernel_invocation_manager(mode):
+        assert str(fake.device) == "meta"
+        meta = fake_tensor_meta(fake)
+    assert meta is not None
+    assert meta.device == "cpu"

@@ -111,7 +111,9 @@ def fake_tensor_meta(value: object) -> TensorMeta | None:
     with without_overrides():
         layout, shape = value.layout, value.shape
         stride = value.stride() if layout is torch.strided else None
-        properties = (value.dtype, shape, stride, value.device, value.requires_grad, layout, "")
+        # The device of a fake tensor is "meta" while torch runs a kernel on it.
+        device = value.fake_device if isinstance(value, FakeTensor) else value.device
+        properties = (value.dtype, shape, stride, device, value.requires_grad, layout, "")
     return tensor_meta(*properties)
 
 
