@@ -16,6 +16,7 @@ import msgspec
 
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import break_before, cause_of_one
+from stepper.analysis.conditions import LEAVES
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
 from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import failure_at
@@ -328,8 +329,8 @@ def _missed(recording: Recording, event: Event) -> Here:
     why, culprit, leads = _entry(recording, tried[0])
     for each in tried[1:_FAILURES]:
         other, _, _ = _entry(recording, each)
-        leads.append(Line(f"{each.entry} wants {other}", each.failures[0].moment))
-    said = f"{name}: no entry fits: {tried[0].entry} wants {why}"
+        leads.append(Line(f"{each.entry} {other}", each.failures[0].moment))
+    said = f"{name}: no entry fits: {tried[0].entry} {why}"
     return Here(said, event.kind, culprit, leads=(*leads,))
 
 
@@ -352,7 +353,7 @@ def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
     if event.kind is not EventKind.MISS and found.lookup is not None:
         leads.append(Line("the lookup that found no entry", found.lookup.first_moment))
     return Here(
-        f"{name} {what}{result}: {tried.entry} wants {why}{more}",
+        f"{name} {what}{result}: {tried.entry} {why}{more}",
         event.kind,
         culprit,
         _advice(recording, found),
@@ -404,15 +405,17 @@ def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, lis
     if tried.translation is not None:
         made = recording.translation(tried.translation)
         leads.append(Line(f"{tried.entry} was compiled there", made.first_moment))
-    return _wants(failure, spell), culprit, leads
+    return _unfit(failure, spell), culprit, leads
 
 
-def _wants(failure: Failure, spell: Spelling) -> str:
-    """What an entry asked for, and what there was."""
-    if failure.differences or not failure.text:
-        return differing_text(failure, spell)
+def _unfit(failure: Failure, spell: Spelling) -> str:
+    """Why a call did not fit: what the entry wants, and what there was."""
+    if failure.differences:
+        return f"wants {differing_text(failure, spell)}"
+    if failure.kind not in LEAVES:
+        return f"does not fit: {clip(spell(one_line(failure.text)), _TEXT)}"
     actual = "" if failure.saw == UNKNOWN else f", actual {seen_text(failure.saw, spell)}"
-    return f"{clip(spell(one_line(failure.text)), _TEXT)}{actual}"
+    return f"wants {clip(spell(one_line(failure.text)), _TEXT)}{actual}"
 
 
 def _guard_failed(recording: Recording, event: Event) -> Here:

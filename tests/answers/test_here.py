@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stepper.analysis.breaks import causes
+from stepper.analysis.conditions import LEAVES
 from stepper.analysis.failures import failures
 from stepper.analysis.here import event_at, glimpse, here_lines, why_here
 from stepper.analysis.recompile_advice import advise
@@ -10,6 +11,7 @@ from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import changes_of, recompilations
 from stepper.analysis.sources import unscoped
+from stepper.client.text import ELLIPSIS
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.answers.running import Recorded
@@ -68,7 +70,10 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
             continue
         here = why_here(recording, moment)
         spell = spelling_of(recording, nearest)
-        assert differing_text(nearest.failures[0], spell) in here.headline
+        failure = nearest.failures[0]
+        said = differing_text(failure, spell).removeprefix("fails: ").removesuffix(ELLIPSIS)
+        how = "wants" if failure.differences or failure.kind in LEAVES else "does not fit:"
+        assert f"{nearest.entry} {how} {said.replace(', with ', ', actual ')}" in here.headline
         asked += 1
         code = found.translation.code
         again = [each for each in recompilations(recording) if each.translation.code == code]
