@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import msgspec
 
@@ -379,7 +380,7 @@ def _advice(recording: Recording, found: Recompilation) -> str:
     return next((each.text for each in known if not changed or not each.source), "")
 
 
-def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, list[Line]]:
+def _entry(recording: Recording, tried: Tried) -> tuple[_Unfit, Culprit | None, list[Line]]:
     """Why an entry did not fit, the line because of which it asks, and what led to that."""
     failure, spell = tried.failures[0], spelling_of(recording, tried)
     culprit: Culprit | None = None
@@ -408,14 +409,26 @@ def _entry(recording: Recording, tried: Tried) -> tuple[str, Culprit | None, lis
     return _unfit(failure, spell), culprit, leads
 
 
-def _unfit(failure: Failure, spell: Spelling) -> str:
-    """Why a call did not fit: what the entry wants, and what there was."""
+class _Unfit(NamedTuple):
+    """Why a call did not fit an entry."""
+
+    how: str
+    """`wants`, or that it does not fit."""
+    why: str
+    """What the entry wants, and what there was; or the compiler's words on it."""
+
+    def __str__(self) -> str:
+        return " ".join(self)
+
+
+def _unfit(failure: Failure, spell: Spelling) -> _Unfit:
     if failure.differences:
-        return f"wants {differing_text(failure, spell)}"
+        return _Unfit("wants", differing_text(failure, spell))
+    text = clip(spell(one_line(failure.text)), _TEXT)
     if failure.kind not in LEAVES:
-        return f"does not fit: {clip(spell(one_line(failure.text)), _TEXT)}"
+        return _Unfit("does not fit:", text)
     actual = "" if failure.saw == UNKNOWN else f", actual {seen_text(failure.saw, spell)}"
-    return f"wants {clip(spell(one_line(failure.text)), _TEXT)}{actual}"
+    return _Unfit("wants", f"{text}{actual}")
 
 
 def _guard_failed(recording: Recording, event: Event) -> Here:
@@ -426,8 +439,8 @@ def _guard_failed(recording: Recording, event: Event) -> Here:
     tried = failed_check(recording, lookup, event.moment)
     if tried is None:
         return Here(_said(recording, event), event.kind)
-    why, culprit, leads = _entry(recording, tried)
-    return Here(f"a guard of {tried.entry} fails: {why}", event.kind, culprit, "", (*leads,))
+    unfit, culprit, leads = _entry(recording, tried)
+    return Here(f"a guard of {tried.entry} fails: {unfit.why}", event.kind, culprit, "", (*leads,))
 
 
 def _specialized(recording: Recording, event: Event) -> Here:
