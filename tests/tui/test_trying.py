@@ -97,7 +97,7 @@ async def test_it_is_given_up(recorded: Path) -> None:
             answer = text(app)
             await begin(app, pilot)
             await until(pilot, lambda: pid.exists() and pid.read_text() != "")
-            assert "as it is: " in text(app), "with which change it runs"
+            await until(pilot, says(app, "as it is: "))  # with which change it runs
             # The screen is alive meanwhile.
             await press_until(pilot, "v", says(app, "why graphs broke"))
             await press_until(pilot, "v", says(app, "why it was compiled again"))
