@@ -7,6 +7,7 @@ import gc
 import io
 import pickletools
 import re
+import subprocess
 import warnings
 import zipfile
 from collections.abc import Callable, Iterator
@@ -31,6 +32,8 @@ from stepper.engines.dynamo import versions
 from stepper.model.failure import FailedStage
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
+from tests import ready
+from tests.conftest import clean_environment
 from tests.engines.dynamo.watch import skips
 
 
@@ -528,16 +531,48 @@ def test_a_call_that_a_package_of_precompiled_code_serves(tmp_path: Path) -> Non
         loaded.install(backends)
         assert compiled(THREE).tolist() == [4.0, 4.0, 4.0]
         compiled(THREE)
-        with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(RuntimeError):
-            compiled(torch.ones(5))
         (entry,) = stepper.cache.list(double)
         assert entry.facts.loaded.startswith(f"loaded at {__file__}:")
     loaded.uninstall()
     recording = recorded(path)
     assert "loaded from a package of precompiled code" in skips(recording)[0]
     walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
-    hit, refused = ((Phase.LOOKUP, "double", end) for end in (Outcome.HIT, Outcome.SKIPPED))
-    assert walks == [hit, hit, refused]
+    assert walks == [(Phase.LOOKUP, "double", Outcome.HIT)] * 2
+    recording.close()
+
+
+REFUSED = """
+import contextlib
+import torch
+from torch._dynamo.package import CompilePackage, InMemoryDynamoStore
+
+def double(x):
+    return x * 2
+
+store, made = InMemoryDynamoStore(), CompilePackage(double)
+torch._dynamo.optimize("eager", package=made)(double)(torch.ones(3))
+for backend_id, backend in made.cached_backends.items():
+    store.record_eager_backend(backend_id, backend)
+store.save_package(made, "double")
+torch._dynamo.reset()
+loaded, backends = store.load_package(double, "double")
+compiled = torch._dynamo.optimize("eager", package=loaded)(double)
+loaded.install(backends)
+with torch.compiler.set_stance("fail_on_recompile"), contextlib.suppress(RuntimeError):
+    compiled(torch.ones(5))
+"""
+
+
+@pytest.mark.slow
+def test_a_call_that_a_package_does_not_serve(tmp_path: Path) -> None:
+    """In a program of its own: torch does not take its evaluator out again after this error."""
+    path, script = tmp_path / "a.stepper", tmp_path / "program.py"
+    script.write_text(REFUSED)
+    subprocess.run(
+        ready.stepper("record", "--lookups", "-o", path, script),
+        cwd=tmp_path, env=clean_environment(), capture_output=True, check=True, timeout=600,
+    )  # fmt: skip
+    recording = recorded(path)
     (failed,) = failures(recording)
     assert failed.lookup is not None
     assert failed.lookup.reason.endswith("precompiled: TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
