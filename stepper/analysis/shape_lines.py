@@ -16,7 +16,7 @@ from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
 from stepper.analysis.sites import way_to
-from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.sources import Path, path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
@@ -30,6 +30,7 @@ from stepper.model.datum import text_of
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import Outcome, Phase, Translation
+from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
 NOT_TOLD = (
@@ -38,6 +39,8 @@ NOT_TOLD = (
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _MOST_CONDITIONS = 8
 _MOST_LATE = 12
+_MOST_FRAMES = 100
+"""Calls of a translation whose locals are looked at."""
 _ASKING = 2
 """Torch's own frames that are shown of who asked."""
 
@@ -92,7 +95,8 @@ def _nothing(recording: Recording, expression: str, function: str) -> str:
     if expression:
         return (
             f"nothing is recorded about {expression!r} in a translation{where}: give a tensor's "
-            "size (x.shape[0], self.w.size(1)), a number that is an input, or a symbol (s77)"
+            "size (x.shape[0], self.w.size(1)), a number that is an input or a local, or a symbol "
+            "(s77)"
         )
     partly = ", as far as that was recorded (--detail stops)"
     return f"no size{where} was a symbol{partly * (recording.facts.detail == 'stops')}"
@@ -160,11 +164,57 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
             found = size_of(recording, item, expression)
         if found is not None:
             yield from size_lines(recording, found)
-        elif item.id in known:
-            yield from _never(recording, known[item.id], expression)
+        else:
+            never = [*_never(recording, known[item.id], expression)] if item.id in known else []
+            yield from never
+            if not never and path is not None and not path.globally:
+                yield from _computed(recording, item, path, expression)
         symbol = None if found is None else found.symbol
         if is_name or symbol is not None:
             yield from _late(recording, item, expression if symbol is None else symbol.name)
+
+
+def _computed(
+    recording: Recording, item: Translation, path: Path, expression: str
+) -> Iterator[Line]:
+    """Say what a size of a local is, or a number in one, where the first frame ends that has it."""
+    attempts = recording.attempts(item.id)
+    for frame in recording.frames(attempts[-1].id)[:_MOST_FRAMES] if attempts else []:
+        end = frame.last_moment
+        if end is None or not recording.has(end):
+            continue
+        state = recording.state(end)
+        value = state.values.get(state.top.locals.get(path.root, 0))
+        written = "" if value is None else _written(value, path.steps)
+        if not written:
+            continue
+        title, code = compiled_title(recording, item), recording.code(frame.code)
+        at = python_frame_line(
+            PythonFrame(code.filename, code.instructions[state.moment.ip].line or 0, code.label),
+            recording.facts.cwd,
+        )
+        how = "a number" if written.isdecimal() else "made of symbols"
+        if _NAME.fullmatch(written):
+            how = "a symbol"
+        yield Line(f"{title}: {expression} is {written}, {how}, at {at}", end, "title")
+        spell = partial(spelled_inside, recording, item)
+        for symbol in symbols_at(recording, attempts[-1].id).values():
+            if symbol.name in _NAME.findall(written) and symbol.sources:
+                sources = ", ".join(map(spell, symbol.sources))
+                yield Line(f"  {symbol.name} is {sources}", symbol.born.moment, "dim")
+        return
+
+
+def _written(value: Value, steps: tuple[str, ...]) -> str:
+    """A tensor's size, or a number that is no constant, as the compiler has it; empty: it is
+    neither."""
+    if not steps:
+        return value.text if value.tensor is None and value.type == "int" else ""
+    shape = value.tensor.shape if value.tensor is not None else None
+    for dim, size in enumerate(shape or ()):
+        if steps == (f"size({dim})",):
+            return size
+    return ""
 
 
 def _late(recording: Recording, item: Translation, symbol: str = "") -> Iterator[Line]:

@@ -560,3 +560,24 @@ def one_at_last(run: Run) -> None:
         if run.remedied and size > 1:
             torch._dynamo.mark_dynamic(x, 0)
         doubled_each(x)
+
+
+@case(
+    "", "why-shape", expression="both.shape[0]",
+    cause=(
+        "both.shape[0] is s",
+        ", made of symbols, at",
+        "is upper.size()[0]",
+        "is lower.size()[0]",
+    ),
+    counts=(1, 1),
+    never=("nothing is recorded",),
+)  # fmt: skip
+def size_of_what_is_computed(run: Run) -> None:
+    def put_together(upper: Any, lower: Any) -> Any:
+        both = torch.cat([upper, lower])
+        return both * 2  # cause
+
+    compiled = run.compile(put_together, dynamic=True)
+    for size in (3, 4):
+        compiled(ones(size, 2), ones(size + 2, 2))
