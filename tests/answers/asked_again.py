@@ -581,3 +581,37 @@ def size_of_what_is_computed(run: Run) -> None:
     compiled = run.compile(put_together, dynamic=True)
     for size in (3, 4):
         compiled(ones(size, 2), ones(size + 2, 2))
+
+
+class ByName(dict[str, Any]):
+    """A dictionary with a way of its own to store, as `transformers` keeps what models capture."""
+
+    def __setitem__(self, key: object, value: object) -> None:
+        super().__setitem__(str(key), value)
+
+
+CAPTURED = ByName()
+CAPTURED["first"], CAPTURED["second"] = 2, 3
+
+
+@case(
+    "", "why-recompile",
+    cause="size[0] of x changes: 3, 4",
+    advice="To save the entry for its first size",
+    counts=(2, 1),
+    never=("has no key",),
+)  # fmt: skip
+def keys_of_a_dict_of_ones_own(run: Run) -> None:
+    """Dynamo reads it by the place of a key."""
+
+    @run.compile
+    def by_all_names(x: Any) -> Any:
+        for name in CAPTURED:
+            x = x * CAPTURED[name]  # cause
+        return x
+
+    for size in (3, 4):
+        x = ones(size)
+        if run.remedied:
+            torch._dynamo.mark_dynamic(x, 0)
+        by_all_names(x)

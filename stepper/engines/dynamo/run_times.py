@@ -54,17 +54,18 @@ class RunTimes:
         """A transformed code is about to run for a call whose lookup is told."""
         me = _thread.get_ident()
         running = self._running.setdefault(me, [])
-        # What an exception has left has no frame any more.
+        # What an exception has left has no frame any more. A code that Dynamo has made can have
+        # constants that have no hash, and then it has none itself.
         alive = set()
         while caller is not None and running:
-            alive.add(caller.f_code)
+            alive.add(id(caller.f_code))
             caller = caller.f_back
         for run in running:
-            if run.code not in alive:  # how long it took nobody knows
+            if id(run.code) not in alive:  # how long it took nobody knows
                 if run.graph is not None:
                     self._recorder.phase_dropped(GRAPH_RUN)
                 self._recorder.phase_dropped(TRANSFORMED_RUN)
-        running[:] = [run for run in running if run.code in alive]
+        running[:] = [run for run in running if id(run.code) in alive]
         for name in code.co_names:
             graph = f_globals.get(name) if name.startswith(_GRAPH_NAME) else None
             if type(graph) is FunctionType:

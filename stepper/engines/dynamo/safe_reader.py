@@ -150,7 +150,8 @@ class SafeReader:
         found = self._reached.get(source, _NONE)
         if found is _NONE:
             step = _step(source)
-            found = self._reached[source] = step.read(self._reach(step.inner), step.argument)
+            argument = self._reach(step.key) if step.key else step.argument
+            found = self._reached[source] = step.read(self._reach(step.inner), argument)
         return found
 
     def ask(self, check: Check, scope: dict[str, Any]) -> Answer:
@@ -297,6 +298,8 @@ class _Step(NamedTuple):
     """The expression of what is before it."""
     read: Callable[[Any, Any], Any]
     argument: Any = None
+    key: str = ""
+    """The expression of the argument, where that is a value of the call, too."""
 
 
 @functools.lru_cache(maxsize=4_000)
@@ -310,7 +313,7 @@ def _step(source: str) -> _Step:
         case ast.Attribute(value=inner, attr=name):
             return _Step(ast.unparse(inner), attribute, name)
         case ast.Subscript(value=inner, slice=index):
-            return _at(inner, index)
+            return _at(inner, index, element)
         case ast.Call(func=ast.Name(id="type"), args=[inner], keywords=[]):
             return _Step(ast.unparse(inner), _type_of)
         case ast.Call(func=ast.Name(id="list"), args=[inner], keywords=[]):
@@ -322,7 +325,7 @@ def _step(source: str) -> _Step:
         case ast.Call(
             func=ast.Attribute(value=ast.Name(id="dict"), attr="__getitem__"), args=[inner, index]
         ):
-            return _at(inner, index)._replace(read=_item)
+            return _at(inner, index, _item)
         case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if (
             method in _OF_TENSORS
         ):
@@ -330,11 +333,14 @@ def _step(source: str) -> _Step:
     return _Step("L", _refuse)
 
 
-def _at(inner: ast.expr, index: ast.expr) -> _Step:
+def _at(inner: ast.expr, index: ast.expr, read: Callable[[Any, Any], Any]) -> _Step:
+    """An element by a constant, or by another value of the call: a key by its place, say."""
+    of = ast.unparse(inner)
     try:
-        return _Step(ast.unparse(inner), element, ast.literal_eval(index))
+        return _Step(of, read, ast.literal_eval(index))
     except (ValueError, TypeError, SyntaxError):
-        return _Step(ast.unparse(inner), _refuse)
+        key = ast.unparse(index)
+        return _Step(of, read, key=key) if _is_source(key) else _Step(of, _refuse)
 
 
 def _refuse(value: Any, argument: Any) -> Any:
