@@ -75,7 +75,7 @@ class Check(NamedTuple):
     reach: CodeType | None
     """The expression of the value; None: the locals themselves."""
     expected_type: Any = None
-    """For a dict's manager."""
+    """Of a dict's manager: its type, and how many keys it has at least."""
     condition: bool = False
     """It is one of the conditions of a shape guard: its words are evaluated, since the leaf is the
     guard of them all."""
@@ -188,19 +188,19 @@ class GuardTree:
 
     def _add_dict(self, manager: Any, source: str, depth: int) -> None:
         kind = manager.get_type_of_guarded_value()
-        # Dynamo does not tell the size it wants. It uses such a manager when the order of keys
-        # matters, and then guards every key.
-        size = max(manager.get_key_value_managers(), default=-1) + 1
+        # Dynamo does not tell the size that it wants, but where it is what fails. It has guards for
+        # the keys that were looked at, by their places.
+        least = max(manager.get_key_value_managers(), default=-1) + 1
         name = plain_text(kind)
         row = GuardRow(
             index=len(self.checks),
             kind="DICT_MANAGER",
             source=source,
-            code=(f"type({source}) is {name}", f"len({source}) == {size}"),
-            expected=f"{name} of {size}",
+            code=(f"type({source}) is {name}", f"len({source}) >= {least}"),
+            expected=f"{name} of as many keys as then",
             depth=depth,
         )
-        self.checks.append(Check(row, None, _expression(source), (kind, size)))
+        self.checks.append(Check(row, None, _expression(source), (kind, least)))
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -269,8 +269,8 @@ class GuardTree:
                 except Exception as error:
                     return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
             if check.leaf is None:
-                kind, size = check.expected_type
-                passed = type(value) is kind and len(value) == size
+                kind, least = check.expected_type
+                passed = type(value) is kind and len(value) >= least
             else:
                 passed = bool(check.leaf(value))
         except Exception as error:

@@ -64,7 +64,7 @@ def differences(check: LiveCheck, answer: Answer, expected: Datum) -> tuple[Diff
     if row.kind in _LENGTH and (size := length_of(value)) is not None:
         return (Difference("length", expected, size),)
     if row.kind == "DICT_MANAGER":
-        return tuple(_dict_differences(check, expected, value))
+        return tuple(_dict_differences(check, value))
     asked = membership_of(row.code[0]) if len(row.code) == 1 else None
     if asked is not None:
         wanted, found = map(Words, asked.words)
@@ -127,13 +127,15 @@ def _actual(row: GuardRow, answer: Answer) -> Datum:
     return datum(value, words) if row.kind in _CONSTANT else Words(words(value))
 
 
-def _dict_differences(check: LiveCheck, expected: Datum, value: object) -> Iterator[Difference]:
+def _dict_differences(check: LiveCheck, value: object) -> Iterator[Difference]:
     """A dict's manager asks for its type and how many keys it has, and says no more than no."""
-    kind, size = check.expected_type
+    kind, least = check.expected_type
+    found = length_of(value)
     if type(value) is not kind:
         yield Difference("type", Words(words(kind)), Words(words(type(value))))
-    if length_of(value) not in (None, size):
-        yield Difference("dictionary", expected, _dictionary(value))
+    elif found is not None:
+        size = "another size" if found >= least else f"{least} or more"
+        yield Difference("dictionary", Words(f"{words(kind)} of {size}"), _dictionary(value))
 
 
 def _dictionary(value: object) -> Words:

@@ -91,6 +91,7 @@ _CONTAINERS = frozenset(
 
 
 _NOT_AGAIN = "asking it again could run code of the program"
+HOW_MANY = "the compiler does not tell how many keys it wants"
 OF_THE_COMPILER = "a function of the compiler decides it"
 OF_SEVERAL = "it compares several values"
 
@@ -172,9 +173,10 @@ class SafeReader:
             if row.relational or row.kind in ("LAMBDA_GUARD", "OBJECT_ALIASING"):
                 return self._ask_words(check, scope, value, reached)
             if check.leaf is None:
-                kind, size = check.expected_type
-                passed = type(value) is kind and (size is None or len(value) == size)
-                return Answer(_verdict(passed), value, reached)
+                kind, least = check.expected_type
+                if type(value) is not kind or len(value) < least:
+                    return Answer(Verdict.FAIL, value, reached)
+                return Answer(Verdict.UNKNOWN, value, reached, HOW_MANY)
             if not _harmless(row.kind, row.code, value):
                 return Answer(Verdict.UNKNOWN, value, reached, _NOT_AGAIN)
             if row.depth == 0:

@@ -47,6 +47,13 @@ def by_class(x: torch.Tensor) -> torch.Tensor:
     return x + REGISTRY.get(1)["first"] + len(REGISTRY)
 
 
+OF_TYPES = {int: 1, str: 2, float: 3, list: 4, dict: 5}
+
+
+def by_type(x: torch.Tensor) -> torch.Tensor:
+    return x * OF_TYPES[str]
+
+
 @pytest.fixture
 def failing(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is said to fail of entries that were hit."""
@@ -71,7 +78,9 @@ def asking(*args: Any, **kwargs: Any) -> Recorder:
     return recorder
 
 
-@pytest.mark.parametrize("function", [by_class, *SAMPLES.values()], ids=lambda each: each.__name__)
+@pytest.mark.parametrize(
+    "function", [by_class, by_type, *SAMPLES.values()], ids=lambda each: each.__name__
+)
 def test_of_small_functions(
     function: Callable[[torch.Tensor], Any], failing: list[str], tmp_path: Path
 ) -> None:
