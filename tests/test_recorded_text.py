@@ -207,6 +207,7 @@ IN_ANALYSIS = {
     },
     "shape_lines.py": {
         "": "torch's: an expression of symbols",
+        "_computed": "torch's: an expression of symbols",
         "_in_sources": "torch's: an expression of symbols",
     },
     "sites.py": {"in_torch": "a path"},

@@ -75,7 +75,8 @@ class Check(NamedTuple):
     reach: CodeType | None
     """The expression of the value; None: the locals themselves."""
     expected_type: Any = None
-    """Of a dict's manager: its type, and how many keys it has at least."""
+    """The type of the dict that a manager looks at, and how many keys there are at least; None: it
+    is about no dict."""
     condition: bool = False
     """It is one of the conditions of a shape guard: its words are evaluated, since the leaf is the
     guard of them all."""
