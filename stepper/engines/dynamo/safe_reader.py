@@ -91,6 +91,7 @@ _CONTAINERS = frozenset(
 
 
 _NOT_AGAIN = "asking it again could run code of the program"
+_NOT_THERE = "the compiler does not say which dictionary it looks at"
 HOW_MANY = "the compiler does not tell how many keys it wants"
 OF_THE_COMPILER = "a function of the compiler decides it"
 OF_SEVERAL = "it compares several values"
@@ -173,10 +174,7 @@ class SafeReader:
             if row.relational or row.kind in ("LAMBDA_GUARD", "OBJECT_ALIASING"):
                 return self._ask_words(check, scope, value, reached)
             if check.leaf is None:
-                kind, least = check.expected_type
-                if type(value) is not kind or len(value) < least:
-                    return Answer(Verdict.FAIL, value, reached)
-                return Answer(Verdict.UNKNOWN, value, reached, HOW_MANY)
+                return self._ask_dict(check, value, reached)
             if not _harmless(row.kind, row.code, value):
                 return Answer(Verdict.UNKNOWN, value, reached, _NOT_AGAIN)
             if row.depth == 0:
@@ -241,6 +239,14 @@ class SafeReader:
             if type(saw[source]) not in _NUMBERS:
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
         return Answer(Verdict.PASS, saw=saw)
+
+    def _ask_dict(self, check: Check, value: Any, reached: bool) -> Answer:
+        kind, least = check.expected_type
+        if not _is_subclass(dict, type(value)):  # a class: its own dictionary is meant
+            return Answer(Verdict.UNKNOWN, value, reached, _NOT_THERE)
+        if type(value) is not kind or dict.__len__(value) < least:
+            return Answer(Verdict.FAIL, value, reached)
+        return Answer(Verdict.UNKNOWN, value, reached, HOW_MANY)
 
     def _ask_words(self, check: Check, scope: dict[str, Any], value: Any, reached: bool) -> Answer:
         """A guard over several values, or a function of Dynamo's."""
