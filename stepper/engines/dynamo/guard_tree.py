@@ -82,6 +82,15 @@ class Check(NamedTuple):
     guard of them all."""
 
 
+def dict_passes(check: Check, value: Any) -> bool | None:
+    """What a dict's manager says of a value; None: nobody can say, since Dynamo does not tell how
+    many keys it wants, and names the dictionary of a class by the class."""
+    kind, least = check.expected_type
+    if not issubclass(type(value), dict):
+        return None
+    return None if type(value) is kind and dict.__len__(value) >= least else False
+
+
 class GuardTree:
     """The checks of one entry, in the order of a lookup.
 
@@ -270,8 +279,7 @@ class GuardTree:
                 except Exception as error:
                     return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
             if check.leaf is None:
-                kind, least = check.expected_type
-                passed = type(value) is kind and len(value) >= least
+                passed = dict_passes(check, value) is not False
             else:
                 passed = bool(check.leaf(value))
         except Exception as error:

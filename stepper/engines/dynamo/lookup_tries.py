@@ -22,7 +22,7 @@ from stepper.engines.common.lookup_words import (
 from stepper.engines.dynamo.cache import backend_name
 from stepper.engines.dynamo.lookup_programs import Candidate, region_name
 from stepper.engines.dynamo.lookup_words import checked
-from stepper.engines.dynamo.safe_reader import HOW_MANY, Answer, SafeReader
+from stepper.engines.dynamo.safe_reader import OF_A_DICT, Answer, SafeReader
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.lookup import Check, CheckedGuard, Difference
 
@@ -84,7 +84,7 @@ def try_entry(
     answers, verdicts, fails_at = _ask(candidate, reader, matches)
     behind = () if hit else _behind(candidate, guards, reader, fails_at)
     # Where one may not be asked again, neither may all.
-    asked = (each.verdict is Verdict.PASS or each.why is HOW_MANY for each in answers)
+    asked = (each.verdict is Verdict.PASS or each.why is OF_A_DICT for each in answers)
     askable = matches and reader.timed and all(asked)
     spent = candidate.time(reader) if askable else None
     unknown = [at for at, verdict in enumerate(verdicts) if verdict is Verdict.UNKNOWN]

@@ -29,7 +29,7 @@ from stepper.engines.common.shape_conditions import IN_CPP, same_object_as, valu
 from stepper.engines.common.versions import without_overrides
 from stepper.engines.dynamo import guard_tree
 from stepper.engines.dynamo.guard_times import ask_leaf, tree_time
-from stepper.engines.dynamo.guard_tree import Check
+from stepper.engines.dynamo.guard_tree import Check, dict_passes
 from stepper.model.cache import GuardRow, Verdict
 from stepper.support.words import is_plain, plain_text
 
@@ -91,8 +91,7 @@ _CONTAINERS = frozenset(
 
 
 _NOT_AGAIN = "asking it again could run code of the program"
-_NOT_THERE = "the compiler does not say which dictionary it looks at"
-HOW_MANY = "the compiler does not tell how many keys it wants"
+OF_A_DICT = "the compiler does not tell of which dictionary it is, or how many keys it wants"
 OF_THE_COMPILER = "a function of the compiler decides it"
 OF_SEVERAL = "it compares several values"
 
@@ -174,7 +173,9 @@ class SafeReader:
             if row.relational or row.kind in ("LAMBDA_GUARD", "OBJECT_ALIASING"):
                 return self._ask_words(check, scope, value, reached)
             if check.leaf is None:
-                return self._ask_dict(check, value, reached)
+                if dict_passes(check, value) is False:
+                    return Answer(Verdict.FAIL, value, reached)
+                return Answer(Verdict.UNKNOWN, value, reached, OF_A_DICT)
             if not _harmless(row.kind, row.code, value):
                 return Answer(Verdict.UNKNOWN, value, reached, _NOT_AGAIN)
             if row.depth == 0:
@@ -239,14 +240,6 @@ class SafeReader:
             if type(saw[source]) not in _NUMBERS:
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
         return Answer(Verdict.PASS, saw=saw)
-
-    def _ask_dict(self, check: Check, value: Any, reached: bool) -> Answer:
-        kind, least = check.expected_type
-        if not _is_subclass(dict, type(value)):  # a class: its own dictionary is meant
-            return Answer(Verdict.UNKNOWN, value, reached, _NOT_THERE)
-        if type(value) is not kind or dict.__len__(value) < least:
-            return Answer(Verdict.FAIL, value, reached)
-        return Answer(Verdict.UNKNOWN, value, reached, HOW_MANY)
 
     def _ask_words(self, check: Check, scope: dict[str, Any], value: Any, reached: bool) -> Answer:
         """A guard over several values, or a function of Dynamo's."""
