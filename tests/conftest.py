@@ -47,7 +47,7 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     """Run a test that needs Dynamo's evaluator out in a process of its own where it stays in: an
     exception has left the frame callback in a test before."""
-    if not _needs_it_out(item) or not _evaluator_is_in():
+    if not _needs_it_out(item) or not evaluator_is_in():
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     test = item.nodeid.removesuffix(f"@{_group(item)}")  # where xdist has put it
@@ -98,7 +98,8 @@ def _run_alone(test: str) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def _evaluator_is_in() -> bool:
+def evaluator_is_in() -> bool:
+    """Whether Dynamo's frame evaluator is in, over which no hook can be put."""
     if _C.hook_installed():
         return False
     try:

@@ -137,11 +137,13 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """How the compiled function itself changes it, or sets an attribute that it is a part of;
         None: it does not."""
         path = path_of(self.series.source)
-        for item in self.entries.made if path is not None else ():
+        if path is None:
+            return None
+        for item in self.entries.made:
             for attempt in self.recording.attempts(item.id)[-1:]:
                 for effect in self.recording.side_effects(None, attempt=attempt.id):
                     changed = path_of(effect.name)
-                    if changed is None or path is None or effect.kind == "hook":
+                    if changed is None or effect.kind == "hook":
                         continue
                     if changed.leads_to(path) and (
                         effect.kind != "mutation" or changed.steps == path.steps

@@ -9,7 +9,7 @@ is as long as one cannot.
 from __future__ import annotations
 
 from stepper.analysis.shapes import Size
-from stepper.analysis.sites import own_frame
+from stepper.analysis.sites import own_frame, site_at
 from stepper.analysis.sources import path_of
 from stepper.client.text import python_frame_line
 from stepper.model.program import Instruction, PythonFrame
@@ -69,10 +69,10 @@ def _use(recording: Recording, cause: ShapeStep) -> tuple[str, str]:
     """What the value is needed as, e.g. ` as a key of a dict`, and what helps there."""
     if cause.target:
         return "", _OUTSIDE if cause.target.startswith("operator.") else _OPERATOR
-    if not recording.has(cause.moment):
+    site = site_at(recording, cause.moment)
+    if site is None:
         return "", _OUTSIDE
-    state = recording.state(cause.moment)
-    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
+    state, row = recording.state(cause.moment), site.instruction
     stack = [value for id in state.top.stack if (value := state.values.get(id)) is not None]
     if container := _looked_into(row, stack):
         if container.type in KEYED:

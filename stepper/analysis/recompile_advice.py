@@ -76,8 +76,8 @@ def _relations(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
     """Conditions about several values at once, that do not hold."""
     equal = {step.id for step, *_ in were_equal(entries)}
     for each in entries.history.recompilations:
-        first = each.nearest.failures[0] if each.nearest and each.nearest.failures else None
-        if first is None or first.kind not in LEAVES or first.differences or first.source:
+        first = None if each.nearest is None else each.nearest.relation
+        if first is None or first.kind not in LEAVES:
             continue
         if equal.isdisjoint(step.id for step in first.conditions):
             spell = spelling(entries.recording, each.translation)

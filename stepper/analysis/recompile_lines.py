@@ -243,10 +243,7 @@ def _function(
 def _unmet(history: History) -> Counter[str]:
     """The conditions about several values that failed first, in so many recompilations."""
     nearest = [each.nearest for each in history.recompilations if each.nearest is not None]
-    first = [tried.failures[0] for tried in nearest if tried.failures]
-    return Counter(
-        unscoped(each.text) for each in first if each.text and not (each.differences or each.source)
-    )
+    return Counter(unscoped(each.relation.text) for each in nearest if each.relation is not None)
 
 
 def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:

@@ -170,8 +170,7 @@ def _series(found: list[Recompilation]) -> list[Series]:
                     conditions.setdefault(key, unscoped(failure.text))
             for difference in failure.differences:
                 kinds.setdefault((unscoped(failure.source), difference.aspect), failure.kind)
-        first = nearest.failures[0]
-        about = "" if first.source or first.differences else unscoped(first.text)
+        about = "" if nearest.relation is None else unscoped(nearest.relation.text)
         for source, difference in changes_of(nearest):
             if not source and not difference.what:
                 continue  # words of the compiler's that do not say what differs

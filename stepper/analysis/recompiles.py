@@ -149,6 +149,14 @@ class Tried(msgspec.Struct, frozen=True):
     failures: tuple[Failure, ...]
     """Empty: it is not known why."""
 
+    @property
+    def relation(self) -> Failure | None:
+        """The condition about several values that failed first; None: something else did."""
+        first = self.failures[0] if self.failures else None
+        if first is None or first.differences or first.source or not first.text:
+            return None
+        return first
+
 
 class Entries(Sequence[Tried]):
     """Entries that were tried, each looked into when somebody wants it: a function that was

@@ -6,7 +6,7 @@ Every sentence is a recorded step with its line, or says that there is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 
 from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
@@ -15,7 +15,7 @@ from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
-from stepper.analysis.sites import way_to
+from stepper.analysis.sites import site_at, way_to
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
 from stepper.client.frame_names import compiled_title, is_meant
@@ -188,20 +188,15 @@ def _computed(
         written = "" if value is None else _written(value, path.steps)
         if not written:
             continue
-        title, code = compiled_title(recording, item), recording.code(frame.code)
-        at = python_frame_line(
-            PythonFrame(code.filename, code.instructions[state.moment.ip].line or 0, code.label),
-            recording.facts.cwd,
-        )
+        site = site_at(recording, end)
+        assert site is not None
+        at = python_frame_line(site.line.place, recording.facts.cwd)
+        title = compiled_title(recording, item)
         how = "a number" if written.isdecimal() else "made of symbols"
         if _NAME.fullmatch(written):
             how = "a symbol"
         yield Line(f"{title}: {expression} is {written}, {how}, at {at}", end, "title")
-        spell = partial(spelled_inside, recording, item)
-        for symbol in symbols_at(recording, attempts[-1].id).values():
-            if symbol.name in _NAME.findall(written) and symbol.sources:
-                sources = ", ".join(map(spell, symbol.sources))
-                yield Line(f"  {symbol.name} is {sources}", symbol.born.moment, "dim")
+        yield from _standing_for(recording, item, attempts[-1].id, _NAME.findall(written))
         return
 
 
@@ -304,9 +299,16 @@ def _others(recording: Recording, size: Size, steps: Sequence[ShapeStep]) -> Ite
     """What the other symbols of these steps stand for."""
     assert size.symbol is not None
     names = {name for step in steps for name in step.symbols} - {size.symbol.name}
-    for symbol in symbols_at(recording, size.symbol.born.attempt).values():
+    yield from _standing_for(recording, size.translation, size.symbol.born.attempt, names)
+
+
+def _standing_for(
+    recording: Recording, item: Translation, attempt: int, names: Collection[str]
+) -> Iterator[Line]:
+    """What symbols stand for."""
+    spell = partial(spelled_inside, recording, item)
+    for symbol in symbols_at(recording, attempt).values():
         if symbol.name in names and symbol.sources:
-            spell = partial(spelled_inside, recording, size.translation)
             sources = ", ".join(map(spell, symbol.sources))
             yield Line(f"  {symbol.name} is {sources}", symbol.born.moment, "dim")
 

@@ -14,14 +14,11 @@ from typing import Any
 
 import torch
 
-from stepper import _C
-from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo import lookup_tries
 from stepper.model.cache import Verdict
-from stepper.model.trace import Phase
-from tests.conftest import CORPUS
+from tests.conftest import CORPUS, evaluator_is_in
 from tests.engines.dynamo.mutations import SAMPLES
-from tests.engines.dynamo.watch import run_program, watching
+from tests.engines.dynamo.watch import asking, run_program, watching
 
 
 class ByClass(dict[str, Any]):
@@ -53,12 +50,6 @@ def by_type(x: torch.Tensor) -> torch.Tensor:
 FUNCTIONS = {"by_class": by_class, "by_type": by_type, **SAMPLES}
 
 
-def asking(*args: Any, **kwargs: Any) -> Recorder:
-    recorder = Recorder(*args, **kwargs)
-    recorder.walks.asked = frozenset({Phase.LOOKUP})
-    return recorder
-
-
 def call(name: str) -> None:
     """Run a program, or call a compiled function some times."""
     if name not in FUNCTIONS:
@@ -70,15 +61,6 @@ def call(name: str) -> None:
             compiled(torch.ones(2, 3))
         except AssertionError:  # the hook of a tensor that is removed again
             assert name == "hooks"
-
-
-def evaluator_is_in() -> bool:
-    try:
-        _C.install_hook()
-        _C.remove_hook()
-    except RuntimeError:
-        return True
-    return False
 
 
 def main(folder: str, *names: str) -> None:

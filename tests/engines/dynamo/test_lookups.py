@@ -18,23 +18,16 @@ import torch
 from torch._dynamo.testing import CompileCounter
 
 from stepper import _C
-from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.safe_reader import MissingValue, WouldRunUserCode, attribute
 from stepper.model.breakpoint import parse_breakpoint
 from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.navigation import find_break
 from stepper.recording.reader import Recording
-from tests.engines.dynamo.watch import watching
+from tests.engines.dynamo.watch import asking, watching
 from tests.engines.told_lookups import entries, failing, lookups, rows
 
 # Hits are told by a hook that cannot be put over Dynamo's (Python 3.11).
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.evaluator_out]
-
-
-def asking(*args: Any, **kwargs: Any) -> Recorder:
-    recorder = Recorder(*args, **kwargs)
-    recorder.walks.asked = frozenset({Phase.LOOKUP})
-    return recorder
 
 
 def record(path: Path, *calls: Callable[[], object]) -> Recording:

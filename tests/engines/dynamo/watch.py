@@ -9,6 +9,7 @@ import types
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -16,7 +17,7 @@ from stepper.debuggee.controller import Controller
 from stepper.debuggee.recorder import Recorder
 from stepper.engines.dynamo.engine import DynamoEngine
 from stepper.engines.dynamo.registration import ENGINE
-from stepper.model.trace import EventKind, SessionFacts
+from stepper.model.trace import EventKind, Phase, SessionFacts
 from stepper.recording.reader import Recording
 from stepper.recording.writer import Writer
 
@@ -35,6 +36,13 @@ class Watched:
         notes = recording.events(kinds={EventKind.NOTE})
         assert not notes, notes[0].text
         return recording
+
+
+def asking(*args: Any, **kwargs: Any) -> Recorder:
+    """A recorder that has lookups told."""
+    recorder = Recorder(*args, **kwargs)
+    recorder.walks.asked = frozenset({Phase.LOOKUP})
+    return recorder
 
 
 @contextlib.contextmanager
