@@ -38,6 +38,7 @@ from torch._library.custom_ops import CustomOpDef
 from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.autograd import forward_ad
 from torch.fx import traceback as fx_traceback
 from torch.fx.experimental import proxy_tensor
 from torch.fx.graph import _PyTreeCodeGen as PyTreeCodeGen
@@ -179,6 +180,7 @@ _record_function: Callable[..., AbstractContextManager[object]] = (
 _inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
 _vmap: Callable[..., AbstractContextManager[object]] = vmap.vmap_increment_nesting
 _grad: Callable[..., AbstractContextManager[object]] = eager_transforms.grad_increment_nesting
+_jvp: Callable[..., AbstractContextManager[object]] = eager_transforms.jvp_increment_nesting
 _without_hooks: Callable[..., AbstractContextManager[object]] = (
     torch.autograd.graph.disable_saved_tensors_hooks
 )
@@ -209,6 +211,20 @@ def enter_grad() -> AbstractContextManager[object]:
     return _enter(_grad())
 
 
+@contextlib.contextmanager
+def _forward_mode() -> Iterator[None]:
+    """All that `jvp` enters: the level for tensors with tangents is one for those within."""
+    with _jvp(), _forward_gradients(True):
+        first = eager_transforms.JVP_NESTING == 1
+        with forward_ad.dual_level() if first else contextlib.nullcontext():
+            yield
+
+
+def enter_jvp() -> AbstractContextManager[object]:
+    """Operators from here on compute tangents of what they give, too."""
+    return _enter(_forward_mode())
+
+
 def enter_without_hooks(message: str) -> AbstractContextManager[object]:
     """Nobody may have saved tensors go through hooks from here on."""
     return _enter(_without_hooks(message))
@@ -230,7 +246,7 @@ def end_modes(grad_enabled: bool) -> None:
 OF_MODES = frozenset(
     {
         set_grad_enabled, enter_autocast, enter_record_function, enter_inference_mode, enter_vmap,
-        enter_grad, enter_without_hooks, leave_mode,
+        enter_grad, enter_jvp, enter_without_hooks, leave_mode,
     }
 )  # fmt: skip
 """The nodes that are only about modes."""
@@ -270,6 +286,23 @@ def take_fake_mode(kind: type[FakeTensorMode]) -> None:
 
 # -- transforms of torch.func ----------------------------------------------------------------------
 
+_forward_gradients: Callable[[bool], AbstractContextManager[object]] = (
+    forward_ad._set_fwd_grad_enabled
+)
+
+
+def _begin_jvp() -> int:
+    if not forward_ad._is_fwd_grad_enabled():
+        raise NotImplementedError("jvp where forward gradients are off")
+    if forward_ad._current_level < 0:
+        forward_ad.enter_dual_level()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return int(_C._functorch._jvp_increment_nesting())
+
+
+def _end_jvp() -> None:
+    _C._functorch._jvp_decrement_nesting()
+
+
 TRANSFORMS: dict[object, tuple[Callable[..., int], Callable[[], object], Callable[..., object]]] = {
     _vmap: (
         _C._functorch._vmap_increment_nesting,
@@ -281,9 +314,25 @@ TRANSFORMS: dict[object, tuple[Callable[..., int], Callable[[], object], Callabl
         _C._functorch._grad_decrement_nesting,
         enter_grad,
     ),
+    _jvp: (_begin_jvp, _end_jvp, enter_jvp),
 }
 """What makes the contexts in which transforms are active: what begins and ends one, and what enters
 one in a graph."""
+
+
+_make_dual: Callable[..., torch.Tensor] = forward_ad.make_dual
+_unpack_dual: Callable[..., tuple[torch.Tensor, torch.Tensor | None]] = forward_ad.unpack_dual
+
+
+def make_dual(tensor: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
+    """A node of graphs: a tensor with a tangent, at the level that is entered."""
+    return _make_dual(tensor, tangent)
+
+
+def unpack_dual(dual: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+    """A node of graphs: what such a tensor consists of."""
+    primal, tangent = _unpack_dual(dual)
+    return primal, tangent
 
 
 def differentiable(x: torch.Tensor) -> torch.Tensor:
@@ -298,12 +347,21 @@ OF_TRANSFORMS: frozenset[object] = frozenset(
         *(_of_vmap[name] for name in ("_add_batch_dim", "_remove_batch_dim")),
         *(_of_grad[name] for name in ("_wrap_for_grad", "_unwrap_for_grad", "_autograd_grad",
                                       "_set_tensor_requires_grad")),
+        _make_dual,
+        _unpack_dual,
     }
 )  # fmt: skip
 """The functions by which transforms deal with tensors: nodes, each."""
-require_grad: object = eager_transforms._set_tensor_requires_grad
-"""One of them, which only does that where it is allowed: the node is `differentiable`."""
-allows_requiring_grad: object = eager_transforms.enable_inplace_requires_grad
+INSTEAD: dict[object, Callable[..., object]] = {
+    eager_transforms._set_tensor_requires_grad: differentiable,
+    _make_dual: make_dual,
+    _unpack_dual: unpack_dual,
+}
+"""Those of them of which the node is another function: it is the same wherever it is called."""
+ENTERED_ANYHOW: frozenset[object] = frozenset(
+    {eager_transforms.enable_inplace_requires_grad, forward_ad._set_fwd_grad_enabled}
+)
+"""Contexts of transforms that nodes enter by themselves."""
 load_decompositions: Callable[[], None] = _of_vmap["lazy_load_decompositions"]
 is_batched: Callable[[torch.Tensor], bool] = _C._functorch.is_batchedtensor
 is_wrapped: Callable[[torch.Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor
@@ -424,6 +482,11 @@ def _set_deterministic(modes: tuple[bool, bool]) -> None:
     torch._C._set_deterministic_algorithms(modes[0], warn_only=modes[1])
 
 
+def _leave_forward_levels(level: int) -> None:
+    while forward_ad._current_level > level:
+        forward_ad.exit_dual_level()  # type: ignore[no-untyped-call]  # torch leaves it untyped
+
+
 def _set_inference_mode(on: bool) -> None:
     guard = _C._InferenceMode(on)
     guard.__enter__()
@@ -434,6 +497,7 @@ _kept: list[object] = []
 """Guards whose end would bring back what they have replaced."""
 
 SETTINGS: list[tuple[Ask, Put]] = [
+    (lambda: forward_ad._current_level, _leave_forward_levels),
     (torch.is_inference_mode_enabled, _set_inference_mode),  # it sets others, so it comes first
     (torch._C._only_lift_cpu_tensors, torch._C._set_only_lift_cpu_tensors),
     (_C._get_torch_function_state, _C._set_torch_function_state),

@@ -30,8 +30,8 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import BaseUserFunctionVariable
 from stepper.native.variables.polyfilled import PolyfilledCallableVariable
 from stepper.native.versions import (
+    ENTERED_ANYHOW,
     TRANSFORMS,
-    allows_requiring_grad,
     autocast_arguments,
     enter_autocast,
     enter_inference_mode,
@@ -87,8 +87,8 @@ def is_mode(output: Output, value: type) -> bool:
 
 
 def is_null_context(output: Output, value: type) -> bool:
-    """Whether a class is `contextlib.nullcontext`, as Python has it."""
-    return _is_among(output, value, (contextlib.nullcontext,))
+    """Whether a class is `contextlib.nullcontext`, as Python has it, or as good as that."""
+    return _is_among(output, value, (contextlib.nullcontext, *ENTERED_ANYHOW))
 
 
 def context_function(output: Output, value: types.FunctionType) -> VariableTracker | None:
@@ -97,7 +97,7 @@ def context_function(output: Output, value: types.FunctionType) -> VariableTrack
     if value in MODES or value in TRANSFORMS:
         require_function(output, value)
         return ModeClassVariable(value)
-    return NullContextClassVariable() if value is allows_requiring_grad else None
+    return NullContextClassVariable() if value in ENTERED_ANYHOW else None
 
 
 def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:

@@ -224,9 +224,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         copies = self.value is torch.tensor or self.value is torch.as_tensor
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
-        called = self.value
-        if called is versions.require_grad:
-            called = versions.differentiable
+        called = versions.INSTEAD.get(self.value, self.value)
         if copies and any(map(_has_unknown, args)):
             called = versions.tensor_of_symbols
         result = tx.call_in_graph("call_function", called, args, kwargs)

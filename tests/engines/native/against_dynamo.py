@@ -118,7 +118,9 @@ FURNITURE = frozenset(
         "enter_vmap", "enter_grad", "enter_without_hooks", "lazy_load_decompositions",
         "vmap_increment_nesting", "vmap_decrement_nesting", "grad_increment_nesting",
         "grad_decrement_nesting", "saved_tensors_hooks_disable", "saved_tensors_hooks_enable",
-        "set_inplace_requires_grad_allowed",
+        "set_inplace_requires_grad_allowed", "jvp_increment_nesting", "jvp_decrement_nesting",
+        "enter_dual_level", "exit_dual_level", "set_fwd_grad_enabled", "maybe_load_decompositions",
+        "enter_jvp",
     }
 )  # fmt: skip
 """What nodes call that compute nothing, in the graphs of both."""

@@ -310,6 +310,16 @@ def func_jvp(x):
 
 
 @sample(T(3))
+def func_jacfwd(x):
+    return torch.func.jacfwd(lambda y: y.sin() * y)(x)
+
+
+@sample(T(3))
+def func_hessian(x):
+    return torch.func.hessian(lambda y: (y**3).sum())(x)
+
+
+@sample(T(3))
 def func_jacrev(x):
     return torch.func.jacrev(lambda y: y * y)(x)
 

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.func import functional_call, grad, jacrev, vjp, vmap
+from torch.autograd import forward_ad
+from torch.func import functional_call, grad, hessian, jacfwd, jacrev, jvp, vjp, vmap
 
 from stepper import native
 from stepper.native.versions import transforms_depth
@@ -72,6 +73,15 @@ def of_each_sample(x: torch.Tensor) -> Any:
     return vmap(grad(loss), in_dims=(None, 0))(weights, x), LINEAR(x).detach()
 
 
+def tangents(x: torch.Tensor) -> Any:
+    def twice(a: torch.Tensor) -> Any:
+        return jvp(lambda b: jvp(torch.sin, (b * a,), (a,))[1], (a,), (torch.ones_like(a),))
+
+    given = jvp(lambda a, b: (a * b, torch.ones(3)), (x, x), (x, x + 1))
+    aux = jvp(lambda a: (a * 2, a + 1), (x,), (x,), has_aux=True)
+    return given, aux, twice(x), vmap(jacfwd(torch.sin))(x), hessian(lambda a: a.sin().sum())(x[0])
+
+
 def named(x: torch.Tensor) -> Any:
     function = vmap(torch.sin)
     return function.__name__, function(x)
@@ -81,7 +91,7 @@ def named(x: torch.Tensor) -> Any:
     "function",
     [
         nested, out_dims, changes_its_argument, without_gradients, auxiliary, of_a_tuple,
-        of_each_sample, named,
+        of_each_sample, tangents, named,
     ],
 )  # fmt: skip
 def test_what_is_captured_is_one_graph_and_gives_what_eager_gives(
@@ -148,6 +158,15 @@ def breaks_after(x: torch.Tensor) -> Any:
     return grad(lambda a: (a * y).sum())(x)
 
 
+def breaks_with_tangents(x: torch.Tensor) -> Any:
+    def printing(a: torch.Tensor) -> torch.Tensor:
+        print("one", a.dim())
+        return a * a
+
+    y = jvp(torch.cos, (x,), (x,))[1]
+    return jvp(printing, (y,), (x,)), jvp(lambda a: torch.ones(3)[a.long() + 100], (x,), (x,))
+
+
 def saves_with_hooks(x: torch.Tensor) -> Any:
     def inner(a: torch.Tensor) -> torch.Tensor:
         with torch.autograd.graph.save_on_cpu():
@@ -161,12 +180,14 @@ def saves_with_hooks(x: torch.Tensor) -> Any:
     [
         uses_what_escaped, asks_for_data, draws_where_it_must_not, of_other_sizes, no_scalar,
         out_of_range, fails_and_goes_on, breaks_inside, breaks_after, saves_with_hooks,
-        of_what_requires,
+        of_what_requires, breaks_with_tangents,
     ],
 )  # fmt: skip
 def test_what_is_refused_raised_or_broken_is_as_in_eager(function: Callable[..., Any]) -> None:
     check(function, X.clone(), times=2)
     assert transforms_depth() == 0
+    with forward_ad.dual_level():  # torch allows only one
+        pass
 
 
 def test_what_was_captured_outside_of_a_transform_is_not_used_in_one() -> None:
