@@ -104,6 +104,30 @@ def test_a_warning_of_the_compiler_ends_no_installation_but_ours(
     assert "nobody_calls_this" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("tag", "heading", "said"),
+    [
+        ("v1.2.3", "[1.2.3], 2026-11-26", ""),
+        ("v1.2.4", "[1.2.3], 2026-11-26", "it would be v1.2.3"),
+        ("v1.2.3", "[1.2.3], not released yet", "CHANGELOG.md begins with"),
+    ],
+)
+def test_what_is_published_is_the_version_of_its_tag(
+    tag: str, heading: str, said: str, tmp_path: Path
+) -> None:
+    (tmp_path / ".ci").mkdir()
+    (tmp_path / "stepper").mkdir()
+    shutil.copy(ROOT / ".ci" / "check-release", tmp_path / ".ci")
+    (tmp_path / "stepper" / "__init__.py").write_text('__version__ = "1.2.3"\n')
+    (tmp_path / "CHANGELOG.md").write_text(f"# Changelog\n\n## {heading}\n")
+    command = [str(tmp_path / ".ci" / "check-release"), tag]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == bool(said)
+    assert said in done.stdout
+    steps = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    assert steps.index('.ci/check-release "$GITHUB_REF_NAME"') < steps.index(".ci/wheels dist")
+
+
 def setup(
     checkout: Path, *command: str, check: bool = True, **surroundings: str
 ) -> subprocess.CompletedProcess[str]:

@@ -3,14 +3,14 @@
 A question in SQL can call one function that runs for minutes, and SQLite asks nobody meanwhile
 whether it should go on. A thread cannot be ended from outside, a process can. So the copy does the
 work and sends what it finds through a pipe; when the time is up it is killed, wherever it is. It
-may use a gigabyte more than the process had.
+may use a gigabyte more than the process had. Windows has no copies of a process: there the work is
+done here, and given up between two things that it gives.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import resource
 import select
 import signal
 import struct
@@ -20,6 +20,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NoReturn
 
 import msgspec
+
+with contextlib.suppress(ImportError):  # Windows
+    import resource
 
 MEMORY = 1 << 30
 """Bytes that the work may use."""
@@ -53,6 +56,9 @@ def run_in_fork(
         GivenUpError: it took too long, or `stop` said so.
         DiedError: the copy was killed by somebody else, for want of memory for instance.
     """
+    if not hasattr(os, "fork"):
+        yield from _given_here(work, seconds, stop)
+        return
     reader, writer = os.pipe()
     with warnings.catch_warnings():
         # From Python 3.12 on, that there are other threads. They are not needed.
@@ -67,6 +73,16 @@ def run_in_fork(
         os.close(reader)
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
+
+
+def _given_here(
+    work: Callable[[], Iterator[object]], seconds: float | None, stop: Callable[[], bool]
+) -> Iterator[Any]:
+    until = time.monotonic() + (float("inf") if seconds is None else seconds)
+    for piece in work():
+        if stop() or time.monotonic() > until:
+            raise GivenUpError
+        yield msgspec.msgpack.decode(msgspec.msgpack.encode(piece))
 
 
 def _work(work: Callable[[], Iterator[object]], reader: int, writer: int) -> NoReturn:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import atexit
 import gc
 import os
-import signal
 import sys
 from collections.abc import Sequence
 
@@ -34,7 +33,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # Whoever read our output has left, e.g. `head`; what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 128 + signal.SIGPIPE
+        return 128 + 13  # SIGPIPE, where there is one
 
 
 def _carry_out(argv: Sequence[str]) -> int:

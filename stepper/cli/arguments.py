@@ -289,10 +289,14 @@ def launch_spec(options: argparse.Namespace, config: Config) -> LaunchSpec:
     """The program that the command line names, with defaults from the configuration.
 
     Raises:
-        UsageError: it names none, or a breakpoint is not understood.
+        UsageError: it names none, a breakpoint is not understood, or nothing can be watched here.
     """
-    from stepper.client.launch import LaunchSpec
+    from stepper.client.launch import LaunchError, LaunchSpec, need_c_part
 
+    try:
+        need_c_part()
+    except LaunchError as error:
+        raise UsageError(str(error)) from None
     kind: Literal["script", "module", "code"] = options.kind
     given: list[str] = options.program
     needs = {

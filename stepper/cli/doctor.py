@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -88,7 +89,8 @@ def _of_stepper() -> Iterator[_Finding]:
         try:
             yield _Finding(package, version(package))
         except PackageNotFoundError:
-            trouble = "" if package in _OPTIONAL else f"{sys.executable} -m pip install {package}"
+            install = f"{shlex.quote(sys.executable)} -m pip install {package}"
+            trouble = "" if package in _OPTIONAL else install
             yield _Finding(package, "not installed", trouble)
     compiler = shutil.which(os.environ.get("CC", "cc"))
     yield _Finding("C compiler", compiler or "none (stepper is built by one; Inductor needs one)")

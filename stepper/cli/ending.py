@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import sys
 
@@ -20,6 +19,8 @@ def end_as(status: ExitStatus | None) -> int:
     sys.stdout.flush()
     sys.stderr.flush()
     try:
+        import resource
+
         # The core that matters is the program's.
         _, hard = resource.getrlimit(resource.RLIMIT_CORE)
         resource.setrlimit(resource.RLIMIT_CORE, (0, hard))

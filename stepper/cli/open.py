@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from typing import Any
 
 from stepper.cli.arguments import UsageError, add_recording, config_here, need_terminal, theme_of
@@ -42,7 +43,7 @@ def open_file(options: argparse.Namespace) -> int:
     except RecordingError as error:
         raise UsageError(str(error)) from None
     try:
-        need_terminal(f"stepper console {path}")
+        need_terminal(f"stepper console {shlex.quote(path)}")
 
         from stepper.tui.running import run as run_screen
 

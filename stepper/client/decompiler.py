@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import marshal
 import re
-import resource
 import signal
 import sys
 
@@ -23,8 +22,12 @@ _OBJECT = re.compile(r"""(['"])⟨([^⟩]*)⟩\1""")
 
 def main() -> int:
     """Decompile standard input. Whoever started it may be gone, so it ends by itself, too."""
-    signal.alarm(int(float(sys.argv[1])) + 1)
-    with contextlib.suppress(ValueError, OSError):
+    # Windows has neither of these: there it ends when it is done.
+    with contextlib.suppress(AttributeError):
+        signal.alarm(int(float(sys.argv[1])) + 1)
+    with contextlib.suppress(ImportError, ValueError, OSError):
+        import resource
+
         resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
     sys.modules["torch"] = None  # type: ignore[assignment]  # so an import of it fails
     try:

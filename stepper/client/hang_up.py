@@ -16,12 +16,13 @@ class HangUp:
     """Whether the terminal that is read is gone."""
 
     def __init__(self) -> None:
-        self._poll = select.poll()
-        if sys.__stdin__ is not None:
+        # Windows has none, and closes what runs in a window with it.
+        self._poll = select.poll() if hasattr(select, "poll") else None
+        if self._poll is not None and sys.__stdin__ is not None:
             # Asked for nothing: that it hung up is said all the same.
             self._poll.register(sys.__stdin__.fileno(), 0)
 
     @property
     def happened(self) -> bool:
         """Whether it is gone; this reads nothing from it."""
-        return bool(self._poll.poll(0))
+        return self._poll is not None and bool(self._poll.poll(0))

@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+from stepper.support.system import user
+
 _NAMES = (".venv", "venv")
 
 
@@ -41,7 +43,7 @@ def _environments(folder: Path) -> Iterator[Path]:
 
 def _is_ours(environment: Path) -> bool:
     try:
-        return (environment / "pyvenv.cfg").stat().st_uid in (os.getuid(), 0)
+        return (environment / "pyvenv.cfg").stat().st_uid in (user(), 0)
     except OSError:
         return False
 

@@ -84,6 +84,20 @@ class LaunchSpec(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         return "-c" if self.kind == "code" else self.target
 
 
+def need_c_part() -> None:
+    """See that programs can be watched from here.
+
+    Raises:
+        LaunchError: recordings can only be read.
+    """
+    if not glob(os.path.join(glob_escape(os.path.dirname(stepper.__file__)), "_C.*.so")):
+        raise LaunchError(
+            "this stepper can read recordings only: it was installed without its C part, which "
+            "watches programs. Install it where a C compiler is, or where there is a wheel for "
+            "this system and Python"
+        )
+
+
 def launch(spec: LaunchSpec) -> Session:
     """Start the program. It stops at its first breakpoint, or with `stop_at_entry` at its first
     translation, or at that of the first of its children that comes to the compiler before it.
@@ -160,12 +174,6 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
     Raises:
         LaunchError: there is no such engine, or nowhere to put the recording.
     """
-    if not glob(os.path.join(glob_escape(os.path.dirname(stepper.__file__)), "_C.*.so")):
-        raise LaunchError(
-            "this stepper can read recordings only: it was installed without its C part, which "
-            "watches programs. Install it where a C compiler is, or where there is a wheel for "
-            "this system and Python"
-        )
     # Another interpreter may have others; what is not there either is told when it has begun.
     if not (spec.python or ":" in spec.engine or is_registered(spec.engine)):
         raise LaunchError(no_engine(spec.engine))

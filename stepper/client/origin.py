@@ -13,6 +13,7 @@ import hashlib
 import hmac
 import os
 import secrets
+import socket
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,7 @@ import msgspec
 
 from stepper.client.paths import state_directory
 from stepper.model.trace import Origin, SessionFacts
+from stepper.support.system import user
 
 _LENGTH = 32
 """Bytes of the key."""
@@ -41,7 +43,7 @@ def origin_of(argv: Sequence[str], *, folder: str, engine: str, program: str) ->
         engine=engine,
         hash_seed=os.environ.get("PYTHONHASHSEED", ""),
     )
-    origin = Origin(os.getuid(), os.uname().nodename, digest(program))
+    origin = Origin(user(), socket.gethostname(), digest(program))
     key = _key(make=True)
     return msgspec.structs.replace(origin, seal=_seal(key, facts, origin) if key else "")
 
@@ -58,13 +60,13 @@ def foreign(facts: SessionFacts, path: str) -> str:
         owner = os.stat(path).st_uid
     except OSError:
         return "its file is gone"
-    if owner != os.getuid():
+    if owner != user():
         return f"its file belongs to user {owner}"
     if origin is None:
         return "it does not say who made it"
-    if origin.user != os.getuid():
+    if origin.user != user():
         return f"it was made by user {origin.user} of {origin.host}"
-    if origin.host != os.uname().nodename:
+    if origin.host != socket.gethostname():
         return f"it was made on another machine, {origin.host}"
     key = _key(make=False)
     if not key or not hmac.compare_digest(_seal(key, facts, origin).encode(), origin.seal.encode()):
@@ -103,7 +105,7 @@ def _key(*, make: bool) -> bytes:
             _make_key(path)
         owner = path.stat()
         # A key that others can read or write shows nothing.
-        if owner.st_uid == os.getuid() and not owner.st_mode & 0o077:
+        if owner.st_uid == user() and not owner.st_mode & 0o077:
             key = path.read_bytes()
             return key if len(key) == _LENGTH else b""
     return b""

@@ -19,7 +19,7 @@ from typing import Literal
 
 import msgspec
 
-from stepper.client.launch import LaunchError, LaunchSpec, command_line
+from stepper.client.launch import LaunchError, LaunchSpec, command_line, need_c_part
 from stepper.client.origin import digest, foreign
 from stepper.client.program import program_file
 from stepper.client.text import is_installed, plural, short_path
@@ -110,6 +110,10 @@ def plan_of(
     Raises:
         ReplayError: it cannot be run again, is not what was recorded, or may be another's.
     """
+    try:
+        need_c_part()
+    except LaunchError as error:
+        raise ReplayError(str(error)) from None
     facts = recording.facts
     if not facts.argv:
         raise ReplayError("the recording does not hold the program's command line")

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import errno
-import fcntl
 import os
 import struct
-import termios
 import threading
+
+with contextlib.suppress(ImportError):  # Windows, where no program is started
+    import fcntl
+    import termios
 
 
 class PseudoTerminal:

@@ -12,7 +12,6 @@ import os
 import select
 import shutil
 import sys
-import termios
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -48,6 +47,8 @@ def line_reader(shell: Shell) -> Callable[[str], str]:
     if os.environ.get("TERM", "dumb") == "dumb":
         return input
     try:
+        import termios
+
         from prompt_toolkit import PromptSession
         from prompt_toolkit.completion import CompleteEvent, Completer, Completion
         from prompt_toolkit.data_structures import Size

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from stepper.console.commands import CommandError, command, positive_number
+from stepper.support.system import user
 
 if TYPE_CHECKING:
     from stepper.console.shell import Shell
@@ -131,7 +132,7 @@ def lines_of(path: Path) -> list[str]:
 def not_trusted(path: Path) -> str:
     """Why a file of the user's home is not carried out unasked; empty: it may be."""
     found = path.stat()
-    if found.st_uid not in (os.getuid(), 0):
+    if found.st_uid not in (user(), 0):
         return "it belongs to somebody else"
     if found.st_mode & stat.S_IWOTH:
         return "everybody may write it"

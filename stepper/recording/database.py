@@ -30,7 +30,6 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar, cast
-from urllib.parse import quote
 
 import msgspec
 
@@ -361,8 +360,7 @@ def damaged(path: str, what: str) -> RecordingError:
 
 def _connected(path: str, real: str, options: str, *, in_place: bool = False) -> Database:
     """Open a file by SQLite; `in_place`: it can change meanwhile, and is locked."""
-    # With an empty authority, since a path can begin with two slashes.
-    uri = f"file://{quote(os.fsencode(real))}?{options}"
+    uri = f"{Path(real).as_uri()}?{options}"
     try:
         connection = files.lock.during(_connection, uri, real if in_place else "")
     except sqlite3.Error as error:

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import fcntl
 import os
 import shutil
 import stat
@@ -29,6 +28,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from stepper.recording.opening_lock import ReentrantLock
+from stepper.support.system import READ
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]  # there is one wherever mypy is run
 
 SIDE_FILES = ("-journal", "-wal", "-shm")
 """What SQLite appends to the name of a file for those that it makes beside it."""
@@ -51,7 +56,10 @@ only: another thread that opens one would wait for ever for what an exception ha
 _open_here: Counter[_Key] = Counter()
 
 # A child that is forked while another thread has the lock must find it free.
-os.register_at_fork(before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=lock.acquire, after_in_parent=lock.release, after_in_child=lock.release
+    )
 
 
 class Found(NamedTuple):
@@ -92,7 +100,7 @@ def _look(real: str) -> Found:
         raise OSError("it is not a plain file")
     if _open_here[_key(status)]:
         return Found(real, b"", True, os.getpid(), False, _log_size(real), status.st_mtime)
-    descriptor = os.open(real, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW)
+    descriptor = os.open(real, READ)
     try:
         head = os.read(descriptor, 100)
         holder = _holder(descriptor)
@@ -187,6 +195,8 @@ def _key(status: os.stat_result) -> _Key:
 
 def _holder(descriptor: int) -> int | None:
     """The process that holds one of SQLite's locks on a file; this one's are not seen."""
+    if fcntl is None:  # where no program is watched, nobody writes a recording
+        return None
     asked = (fcntl.F_WRLCK, os.SEEK_SET, _LOCKS_AT, _LOCKS_LENGTH, 0)
     order = (2, 3, 4, 0, 1) if sys.platform == "darwin" else (0, 1, 2, 3, 4)
     answer = fcntl.fcntl(
@@ -205,9 +215,8 @@ def _log_size(real: str) -> int:
 
 
 def _copy(source: str, target: str) -> None:
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOFOLLOW
     with (
-        open(os.open(source, flags), "rb") as reading,
+        open(os.open(source, READ), "rb") as reading,
         open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as writing,
     ):
         shutil.copyfileobj(reading, writing, 1 << 20)

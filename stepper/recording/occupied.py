@@ -16,6 +16,7 @@ from stepper.recording import files
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.reader import Recording
 from stepper.recording.schema import APPLICATION_ID
+from stepper.support.system import user
 
 _SQLITE = b"SQLite format 3\0"
 
@@ -58,7 +59,7 @@ def is_removable(path: str) -> bool:
         found = files.look(path)
     except (OSError, ValueError):
         return False
-    ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.getuid()
+    ours = stat.S_ISREG(status.st_mode) and status.st_uid == user()
     marked = found.head.startswith(_SQLITE) and _mark(found.head) == APPLICATION_ID
     free = not found.open_here and found.holder is None
     return ours and marked and free and not _is_read(status)

@@ -22,6 +22,7 @@ import msgspec
 from stepper.recording import occupied
 from stepper.recording.errors import RecordingError
 from stepper.recording.process_entry import SUFFIX, born_at, write_exit
+from stepper.support.system import READ
 
 T = TypeVar("T")
 
@@ -122,6 +123,11 @@ def read(path: str) -> SessionFolder:
     """
     try:
         names = sorted(os.listdir(path))
+    except NotADirectoryError:
+        raise RecordingError(
+            f"{path}: this is a file and no session folder. `stepper record --children -o FOLDER` "
+            "makes one."
+        ) from None
     except (OSError, ValueError) as error:
         raise RecordingError(f"{path}: it cannot be read: {_reason(error)}.") from None
     entries = [name for name in names if _ENTRY.fullmatch(name)]
@@ -149,7 +155,7 @@ def _decoded(
     decoder = msgspec.json.Decoder(kind)
     for name in names:
         try:
-            descriptor = os.open(os.path.join(folder, name), os.O_RDONLY | os.O_NOFOLLOW)
+            descriptor = os.open(os.path.join(folder, name), READ)
             with open(descriptor, "rb") as file:
                 data = file.read(LARGEST + 1)
             if data and len(data) <= LARGEST:  # an empty one is about to be written
@@ -194,9 +200,10 @@ def _state(
     """State, exit code or signal, and end."""
     if told is not None:
         ended = entry.ended if entry.ended is not None else told.at
-        if os.WIFSIGNALED(told.status):
-            return "killed", os.WTERMSIG(told.status), ended
-        return "exited", os.WEXITSTATUS(told.status), ended
+        # As Linux, where it was written, has both; not every reader's system can take it apart.
+        if by := told.status & 0x7F:
+            return "killed", by, ended
+        return "exited", told.status >> 8 & 0xFF, ended
     if entry.ended is not None:
         return "exited", entry.exit, entry.ended
     if entry.born and any(

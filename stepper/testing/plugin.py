@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shlex
 from collections.abc import Callable, Generator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -141,7 +142,7 @@ def pytest_runtest_makereport(
     if test is not None and report.failed:
         test.failed = True
         if test.own and item.config.option.stepper_record is not None and test.newest_walk():
-            report.sections.append(("stepper", f"stepper open {test.path}"))
+            report.sections.append(("stepper", f"stepper open {shlex.quote(str(test.path))}"))
     return report
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from typing import TYPE_CHECKING
 
 from textual.app import App
@@ -129,7 +130,8 @@ def choose(app: StepperApp) -> None:
         app.say("this recording is not in a session folder (record --children)", "warning")
         return
     if app.session.live:
-        app.say(f"the program is alive: open the others with stepper open {folder}", "warning")
+        others = f"stepper open {shlex.quote(folder)}"
+        app.say(f"the program is alive: open the others with {others}", "warning")
         return
     try:
         found = read(folder)

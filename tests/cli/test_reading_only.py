@@ -1,7 +1,7 @@
 """An installation without the C part, and in an environment without torch: it reads recordings.
 
 It is a copy of the package with the C part left out, run by a Python that has only what its wheel
-asks for.
+asks for; and once more with what is not there on Windows hidden.
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ from tests.recordings import sample_recording
 class Reader:
     """The command of such an installation, and a recording."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, system: str) -> None:
         environment = folder / "environment"
-        self._python = make_environment(environment, ["msgspec", "textual", "bytecode"])
+        self._python = make_environment(
+            environment, ["msgspec", "textual", "bytecode", "prompt_toolkit"]
+        )
         shutil.copytree(
             ROOT / "stepper",
             site_packages(environment) / "stepper",
             ignore=shutil.ignore_patterns("_C.*", "__pycache__"),
         )
+        if system == "windows":
+            shutil.copy(
+                Path(__file__).with_name("as_on_windows.py"),
+                site_packages(environment) / "sitecustomize.py",
+            )
         self._folder = folder
         self.recording = folder / "sample.stepper"
         sample_recording(str(self.recording))
@@ -48,9 +55,9 @@ class Reader:
         )
 
 
-@pytest.fixture(scope="module")
-def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
-    return Reader(tmp_path_factory.mktemp("reader"))
+@pytest.fixture(scope="module", params=["linux", "windows"])
+def reader(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    return Reader(tmp_path_factory.mktemp("reader"), request.param)
 
 
 @pytest.mark.parametrize(
@@ -62,6 +69,7 @@ def reader(tmp_path_factory: pytest.TempPathFactory) -> Reader:
         (("report", "-o", "report.md", "{}"), ""),
         (("diff", "{}", "{}"), "no difference"),
         (("console", "-x", "where", "-x", "quit", "{}"), "(stepper) where"),
+        (("list", "."), "sample.stepper"),
     ],
 )
 def test_it_answers(command: tuple[str, ...], answer: str, reader: Reader) -> None:
@@ -71,9 +79,12 @@ def test_it_answers(command: tuple[str, ...], answer: str, reader: Reader) -> No
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("command", ["record", "console"])
-def test_what_watches_a_program_is_refused(command: str, reader: Reader) -> None:
-    done = reader(command, "program.py")
+@pytest.mark.parametrize(
+    "command",
+    [("record", "program.py"), ("console", "program.py"), ("why-break", "--replay", "--yes", "{}")],
+)
+def test_what_watches_a_program_is_refused(command: tuple[str, ...], reader: Reader) -> None:
+    done = reader(*(word.format(reader.recording) for word in command))
     assert done.returncode == 2
     assert "can read recordings only" in done.stderr
     assert "it ran" not in done.stdout

@@ -68,6 +68,7 @@ def _see_that_it_has_its_own(text: str) -> None:
     """The front end's stepper is built for another Python: one that is installed here will do, if
     the two understand each other."""
     import json
+    import shlex
 
     wanted = json.loads(text)["stepper"]
     try:
@@ -83,7 +84,7 @@ def _see_that_it_has_its_own(text: str) -> None:
         raise _UnlikeError(
             f"{sys.executable} is Python {version}, for which the debugger's own stepper {wanted} "
             f"is not built, and {own}. Install it: "
-            f"{sys.executable} -m pip install torch-stepper=={wanted}"
+            f"{shlex.quote(sys.executable)} -m pip install torch-stepper=={wanted}"
         )
 
 
