@@ -137,6 +137,7 @@ IN_ANALYSIS = {
         "_code_again": "torch's sources",
         "_few_objects": "torch's sources",
         "_have": "torch's sources",
+        "_length": "torch's sources",
     },
     "places.py": {
         "": "the program's text",

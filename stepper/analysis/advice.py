@@ -13,7 +13,7 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sites import program_line
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.client.text import plural, python_frame_line, short_name
 from stepper.model.change import Change
@@ -105,6 +105,16 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         something else."""
         left = _LEFT.match(self.series.source) and self.history.resume_of
         return short_name(self.history.resume_of) if left else ""
+
+    @property
+    def wraps(self) -> bool:
+        """Whether it is another function that the compiled one, a decorator's, wraps."""
+        return any(
+            failure.decides and unscoped(failure.source) == self.series.source
+            for each in self.history.recompilations
+            if each.nearest is not None
+            for failure in each.nearest.failures
+        )
 
     @property
     def what(self) -> str:

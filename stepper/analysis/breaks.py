@@ -134,7 +134,8 @@ class Cause(msgspec.Struct, frozen=True):
 
 
 def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
-    """Every cause of graph breaks, in walks after the one given, the most expensive first."""
+    """Every cause of graph breaks, in walks after the one given, the most expensive first, and
+    before it the one without which it would not be there."""
     reader = recording.derived(_Reader)
     groups: dict[tuple[object, ...], list[GraphBreak]] = {}
     for each in recording.graph_breaks():
@@ -143,7 +144,30 @@ def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
         key = (kinds_of(each)[0], reader.place_of(each), reader.asked_at(each))
         groups.setdefault(key, []).append(each)
     found = [reader.cause(group) for group in groups.values()]
-    return sorted(found, key=lambda cause: (-cause.cost, cause.moment))
+    found.sort(key=lambda cause: (-cause.cost, cause.moment))
+    made_by = {each.found.id: cause for cause in found for each in cause.occurrences}
+    ordered: dict[MomentId, Cause] = {}
+    for cause in found:
+        for of_chain in reversed(_chain(cause, made_by)):
+            ordered.setdefault(of_chain.moment, of_chain)
+    return [*ordered.values()]
+
+
+def _chain(cause: Cause, made_by: dict[int, Cause]) -> list[Cause]:
+    """A cause, and each without which the one before it would not be there."""
+    chain = {cause.moment: cause}
+    while (earlier := _left_by(cause, made_by)) is not None and earlier.moment not in chain:
+        cause = chain[earlier.moment] = earlier
+    return [*chain.values()]
+
+
+def _left_by(cause: Cause, made_by: dict[int, Cause]) -> Cause | None:
+    """The cause without which one would not be there: each of its breaks is in a function that is
+    compiled by itself because of an earlier break."""
+    if any(each.left_by is None for each in cause.occurrences):
+        return None
+    left_by = cause.occurrences[0].left_by
+    return None if left_by is None else made_by.get(left_by.id)
 
 
 def cause_of_one(recording: Recording, found: GraphBreak) -> Cause:

@@ -3,6 +3,7 @@ of a tensor or an object it is, or a guard of one kind."""
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable
 from typing import NamedTuple
@@ -11,11 +12,13 @@ from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of
+from stepper.client.text import function_name
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
+_OPTIMIZER = os.path.join("torch", "optim", "")
 _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
 _MODES = "TORCH_FUNCTION_MODE_STACK"
@@ -124,6 +127,12 @@ def _changed_inside(it: Changing) -> str:
 
 
 def _length(it: Changing) -> str:
+    if _OPTIMIZER in it.history.filename and it.name.startswith("list(self.state."):
+        return (
+            "An optimizer makes what it keeps for each parameter (self.state) in its first step, "
+            "which has an entry of its own: the price of one, or take that step before step is "
+            "compiled."
+        )
     return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
@@ -185,6 +194,11 @@ def _another(it: Changing) -> bool:
 def _few_objects(it: Changing) -> str:
     if _another(it):
         return ""
+    if it.name.endswith(_CODE) and it.wraps:
+        return (
+            f"{function_name(it.history.name)} is one code for all functions that it wraps, and "
+            "each of them takes entries of it. If there are few, that is the price."
+        )
     if it.name.endswith(_CODE):
         return (
             f"{it.name.removesuffix(_CODE)} is another function in one call than in another, and "

@@ -45,6 +45,8 @@ _TYPE = re.compile(
 _IDENTITY = re.compile(r"___check_obj_id\((?P<source>.*), \d+\)(?:, type=(?P<expected>.*))?")
 _CLASS = re.compile(r"<class '(?:.*\.)?(\w+)'>")
 _LENGTH = re.compile(r"len\((?P<source>.*)\) == (?P<expected>\d+)")
+_KEYS = re.compile(r"len\((?P<source>.*)\) != (?P<expected>\d+)$")
+"""How Dynamo words that a dictionary, whose keys it reads by their places, has not as many."""
 _EMPTY = re.compile(r"not (?P<source>\w[\w.\[\]'\"]*)$")
 """How Dynamo words that a container has no elements."""
 _STATE = re.compile(r"(?P<what>GLOBAL_STATE) changed: (?P<actual>.*)")
@@ -70,6 +72,7 @@ _KINDS = (
     (_TYPE, "TYPE_MATCH", "type"),
     (_IDENTITY, "ID_MATCH", "object"),
     (_LENGTH, "LENGTH_CHECK", "length"),
+    (_KEYS, "DICT_LENGTH", "length"),
     (_EMPTY, "LENGTH_CHECK", "length"),
     (_STATE, "GLOBAL_STATE", "global state"),
     (_BACKEND, "BACKEND", "backend"),

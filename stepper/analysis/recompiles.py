@@ -31,6 +31,7 @@ from stepper.analysis.walks import (
     compilations,
     compiled_again,
     expressions_in,
+    free_variables,
     source_of,
 )
 from stepper.analysis.wanted import Wanted, differing, symbolic, varying, wanted_and_had, wants_of
@@ -72,6 +73,7 @@ _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
 
+_CODE = ".__code__"
 _SIZES = ("size", "stride")
 _STRIDE = ".stride()"
 
@@ -124,6 +126,9 @@ class Failure(msgspec.Struct, frozen=True):
     """Dynamo had found another one before, and did not look at this one."""
     inferred: bool = False
     """Not recorded: it follows from what the new compilation wants differently."""
+    decides: bool = False
+    """It says that the function is there for another call of what it wraps: a decorator's wrapper
+    has one code for all that it wraps, and what else differs, its arguments, follows from that."""
     find_origin: Callable[[], Origin] | None = None
     find_conditions: Callable[[], list[ShapeStep]] | None = None
 
@@ -183,6 +188,10 @@ class Entries(Sequence[Tried]):
         return self._seen[at]
 
 
+Met = set[tuple[str, str, Difference]]
+"""Entries, each with a source and in what a call differed from it."""
+
+
 class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """A call that no entry fitted, so that its function was compiled again, or given up."""
 
@@ -195,6 +204,8 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """Dynamo's words, when it would not compile any more."""
     find_wanted: Callable[[], list[Wanted]] = list
     """What the entries want that were made before."""
+    find_met: Callable[[], Met] = set
+    """What calls before this one did not pass of an entry, and for which one was made."""
 
     @property
     def limit_name(self) -> str:
@@ -219,16 +230,24 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def nearest(self) -> Tried | None:
         """The entry with the fewest things in its way, of those where one is new: what another
-        entry was made for is not why one more is. What changes alike is one thing, and of two
-        entries with as many the one is nearer that lets the call come further into a value."""
+        entry was made for is not why one more is, nor is another function that is wrapped. What
+        changes alike is one thing, and of two entries with as many the one is nearer that lets the
+        call come further into a value."""
         wanted = self.find_wanted() if len(self.tried) > 1 else []
+        met = self.find_met() if 1 < len(self.tried) <= _FEW else set()
         found: Tried | None = None
         least = (True, 0, 0)
         for each in self.tried:
             changes = changes_of(each)
             if not changes:
                 continue
-            distance = (not _new(changes, wanted), apart(changes), -min(map(_depth, changes)))
+            known = all((each.entry, *change) in met for change in changes)
+            known = known or any(failure.decides for failure in each.failures)
+            distance = (
+                known or not _new(changes, wanted),
+                apart(changes),
+                -min(map(_depth, changes)),
+            )
             if found is None or distance < least:
                 found, least = each, distance
             if least[:2] == (False, 1) and len(self.tried) > _FEW:
@@ -277,10 +296,12 @@ Change = tuple[str, Difference]
 
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
-    another size are left out, and conditions on strides that are known to differ."""
+    another size are left out, and conditions on strides that are known to differ, and whatever
+    differs of another function that a wrapper wraps."""
     found: list[Change] = []
+    decisive = [each for each in tried.failures if each.decides]
     laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)
-    for each in tried.failures:
+    for each in decisive or tried.failures:
         if laid_out and not each.differences and each.kind in LEAVES and _STRIDE in each.text:
             continue
         if each.differences:
@@ -386,7 +407,24 @@ class _Reader:
             else tuple(self._looked_up(item, lookup, said)) or self._inferred(item, said)
         )
         limit = item.reason if item.id in self._limits else ""
-        return Recompilation(item, lookup, tried, limit, partial(self._wanted_before, item))
+        return Recompilation(
+            item,
+            lookup,
+            tried,
+            limit,
+            partial(self._wanted_before, item),
+            partial(self._met_before, item),
+        )
+
+    def _met_before(self, item: Translation) -> Met:
+        made = (each for each in self._made.get(item.code, []) if each.id < item.id)
+        return {
+            (tried.entry, *change)
+            for before in itertools.islice(made, _FEW)
+            if before.cache_size
+            for tried in self.read(before).tried
+            for change in changes_of(tried)
+        }
 
     # From a recorded lookup
 
@@ -409,9 +447,17 @@ class _Reader:
                 self._compares(item, _failure(guards[check.place], check, entry.entry, said))
                 for check in (*failed, *entry.behind)
             ]
-            if not failures:  # nothing of it could be asked again: the compiler's words are left
+            unknown = {
+                unscoped(guards[each.place].source)
+                for each in entry.checks
+                if each.verdict is Verdict.UNKNOWN
+            }
+            # What could not be asked again, of that the compiler's words are left: it has.
+            words = [each for each in said if each.entry == entry.entry]
+            words = [each for each in words if not failures or each.source in unknown]
+            if words:
                 wants = self._wants(item.code)[item.id].call
-                failures = [_said(words, wants) for words in said if words.entry == entry.entry]
+                failures = [*(_said(each, wants) for each in words), *failures]
             yield self._tried(item, entry.entry, failures)
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:
@@ -499,7 +545,15 @@ class _Reader:
         made = max(candidates, key=lambda each: each.id, default=None)
         if made is not None:
             failures = [self._with_origin(made, _with_state(made, item, each)) for each in failures]
+        failures = [self._wrapping(item, each) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))
+
+    def _wrapping(self, item: Translation, failure: Failure) -> Failure:
+        path = path_of(failure.source)
+        if path is None or path.steps != (_CODE,):
+            return failure
+        free = free_variables(self._recording.code(item.code))
+        return msgspec.structs.replace(failure, decides=path.root in free)
 
     def _with_origin(self, made: Translation, failure: Failure) -> Failure:
         failure = msgspec.structs.replace(

@@ -19,6 +19,8 @@ import msgspec
 from stepper.client.names import brief_source
 
 _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
+_BY_PLACE = re.compile(r"([\w.\[\]'\"()]+)\[list\(dict\.keys\(\1\)\)\[(\d+)\]\]")
+"""How Dynamo writes a dictionary's value whose key is no constant: by the place of the key."""
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
@@ -62,7 +64,10 @@ class Path(msgspec.Struct, frozen=True):
 
 def spelled(source: str) -> str:
     """A source as its user would write it: `L['self']._modules['fc']` is `self.fc`."""
-    return _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source)))
+    text = _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source)))
+    while (shorter := _BY_PLACE.sub(r"list(\1.values())[\2]", text)) != text:
+        text = shorter
+    return text
 
 
 @lru_cache(maxsize=16_384)
@@ -141,7 +146,7 @@ def path_of(expression: str) -> Path | None:
                 steps.append(f".{name}()")
                 node = inner
             case ast.Subscript(value=inner, slice=index):
-                steps.append(f"[{ast.unparse(index)}]")
+                steps.append(f"[{unscoped(ast.unparse(index))}]")
                 node = inner
             case ast.Call(func=ast.Name(id=function), args=[inner], keywords=[]):
                 steps.append(f"{function}()")

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stepper.model.lookup import Check, CheckedGuard
+from stepper.model.program import Code
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.support.guarded_values import parsed, values_of
@@ -28,6 +29,18 @@ class LookedUp(NamedTuple):
 def compilations(recording: Recording) -> list[Translation]:
     """Every frame that the compiler was asked to compile, in order."""
     return [item for item in recording.translations() if item.phase is Phase.TRANSLATE]
+
+
+def free_variables(code: Code) -> set[str]:
+    """The variables of a function that belong to one around it, as far as it reads them."""
+    read: set[str] = set()
+    own: set[str] = set()
+    for row in code.instructions:
+        if row.opname in ("LOAD_DEREF", "LOAD_CLOSURE"):
+            read.add(row.argrepr)
+        elif row.opname == "MAKE_CELL":
+            own.add(row.argrepr)
+    return read - own
 
 
 def nothing_translated(recording: Recording) -> str:

@@ -24,5 +24,6 @@ from tests.answers import (  # noqa: F401
     specialized,
     state,
     swept_again,
+    trained,
     wrapped,
 )
