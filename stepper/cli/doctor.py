@@ -146,7 +146,9 @@ def _of_torch(answer: dict[str, Any]) -> _Finding:
     if trouble:
         return _Finding("torch", version, f"it cannot be watched: {trouble}")
     oldest, newest = (".".join(map(str, answer[name])) for name in ("oldest", "newest"))
-    tested = tuple(answer["oldest"]) <= _numbers(version) <= tuple(answer["newest"])
+    if _numbers(version) < tuple(answer["oldest"]):
+        return _Finding("torch", version, f"it is too old: {oldest} to {newest} can be watched")
+    tested = _numbers(version) <= tuple(answer["newest"])
     words = "tested" if tested else f"tested are {oldest} to {newest}"
     if lacks := answer["lacks"]:
         return _Finding("torch", f"{version} ({words})", f"it lacks {', '.join(lacks)}")

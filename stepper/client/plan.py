@@ -145,13 +145,16 @@ def plan_of(
         )
     if not os.path.isabs(facts.cwd) or not os.path.isdir(facts.cwd):
         raise ReplayError(f"the directory {facts.cwd!r} that it ran in is gone")
-    if not python and not _is_this_python(facts.argv[0]):
+    ran = facts.argv[0]
+    if os.sep in ran:  # else it is looked for where commands are
+        ran = os.path.join(facts.cwd, ran)
+    if not python and not _is_this_python(ran):
         if strange:
             raise ReplayError(
-                f"it ran in another Python than this one ({facts.argv[0]}): name the one to run it "
+                f"it ran in another Python than this one ({ran}): name the one to run it "
                 "with, --python PYTHON on the command line"
             )
-        python = facts.argv[0]
+        python = ran
     program = _program(spec, facts.cwd, recording)
     items = recording.translations()
     named = {recording.code(item.code).filename for item in items}

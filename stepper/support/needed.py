@@ -11,7 +11,24 @@ import sys
 
 import stepper
 
+PYTHONS = ((3, 11), (3, 14))
+"""The oldest and the newest version of Python that stepper is built for."""
 _PACKAGES = ("bytecode", "msgspec")
+
+
+def unsupported() -> str:
+    """Why no stepper watches programs of this Python; empty: one does."""
+    if "t" in sys.abiflags:
+        return f"{sys.executable} is free-threaded, and stepper relies on the GIL"
+    if PYTHONS[0] <= sys.version_info[:2] <= PYTHONS[1]:
+        return ""
+    version, oldest, newest = (
+        ".".join(map(str, each)) for each in (sys.version_info[:2], *PYTHONS)
+    )
+    return (
+        f"{sys.executable} is Python {version}; stepper watches programs of Python {oldest} to "
+        f"{newest}"
+    )
 
 
 def explain_import(error: BaseException) -> str:
@@ -20,7 +37,7 @@ def explain_import(error: BaseException) -> str:
         return ""
     if error.name == "stepper._C":
         version = ".".join(map(str, sys.version_info[:2]))
-        return (
+        return unsupported() or (
             f"{sys.executable} is Python {version}, for which this stepper is not built: "
             f"{shlex.quote(sys.executable)} -m pip install torch-stepper=={stepper.__version__}"
         )

@@ -96,6 +96,17 @@ def test_the_doctor_says_what_is_wrong_and_what_to_do(stepper: Run, tmp_path: Pa
     assert "1 wrong" in done.stdout
 
 
+def test_the_doctor_says_that_a_torch_is_too_old(stepper: Run, tmp_path: Path) -> None:
+    """Though it has all that is watched: `record` refuses it."""
+    python = tmp_path / "python"
+    answer = '{"torch": "2.10.1", "oldest": [2, 11], "newest": [2, 15], "lacks": []}'
+    python.write_text(f"#!/bin/sh\necho '{answer}'\n")
+    python.chmod(0o700)
+    done = stepper("doctor", "--python", "./python")
+    assert done.returncode == 1
+    assert "! it is too old: 2.11 to 2.15 can be watched" in done.stdout
+
+
 def test_help_names_every_subcommand(stepper: Run) -> None:
     result = stepper("--help")
     assert result.returncode == 0

@@ -95,11 +95,19 @@ def test_what_this_user_started_here_is_planned(forge: Forge, home: Path) -> Non
     ]
 
 
-def test_what_ran_in_an_environment_of_its_own_runs_there_again(forge: Forge, home: Path) -> None:
+def test_what_ran_in_an_environment_of_its_own_runs_there_again(
+    forge: Forge, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As for a stepper that is installed as a tool; a recording without a seal names no Python."""
     venv.create(home / ".venv", symlinks=True, with_pip=False)
     python = str(home / ".venv" / "bin" / "python")
     assert planned(forge(seal=True, python=python)).spec.python == python
+    (home / "r.stepper").unlink()
+    # As it was named from that folder, when asked from another.
+    recording = forge(seal=True, python=".venv/bin/python")
+    with monkeypatch.context() as elsewhere:
+        elsewhere.chdir(home.parent)
+        assert planned(recording).spec.python == python
     (home / "r.stepper").unlink()
     unsealed = forge(python=python)
     assert "another Python than this one" in refused(unsealed, trust=True)

@@ -36,6 +36,7 @@ from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
 from stepper.recording import secrets
 from stepper.report import room
+from stepper.support.needed import PYTHONS
 from tests.conftest import CORPUS, ROOT
 from tests.docs.transcripts import DOCS, pages
 
@@ -239,6 +240,10 @@ def test_supported_versions_are_those_that_are_declared() -> None:
     pythons = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
     text = (DOCS / "versions.md").read_text()
     assert f"| Python | {', '.join(pythons)} |" in text
+    ends = tuple(tuple(map(int, pythons[place].split("."))) for place in (0, -1))
+    assert ends == PYTHONS
+    startup = (ROOT / "stepper/debuggee/startup/sitecustomize.py").read_text()
+    assert f"_PYTHONS = {PYTHONS}" in startup
     oldest, newest = (".".join(map(str, each)) for each in (points.OLDEST, points.NEWEST))
     assert project["optional-dependencies"]["torch"] == [f"torch>={oldest}"]
     assert f"| torch | {oldest} to {newest} |" in text

@@ -123,6 +123,17 @@ def test_another_python_takes_its_own_stepper_of_the_same_version(
         assert f"{python} -m pip install torch-stepper=={wanted}" in said.text
 
 
+def test_a_python_that_no_stepper_is_made_for_is_told_so(tmp_path: Path) -> None:
+    """As if this Python were older than all that are supported."""
+    package = tmp_path / "front-end" / "stepper"
+    shutil.copytree(ROOT / "stepper", package, ignore=shutil.ignore_patterns("_C.*", "__pycache__"))
+    startup = package / "debuggee" / "startup" / "sitecustomize.py"
+    startup.write_text(startup.read_text().replace("((3, 11)", "((3, 15)"))
+    said = report(make_environment(tmp_path / "env", []), package, tmp_path, stepper.__version__)
+    assert isinstance(said, Refused)
+    assert "stepper watches programs of Python 3.15 to 3.14" in said.text
+
+
 def report(python: Path, package: Path, folder: Path, version: str) -> DebuggeeMessage | None:
     """The first message of a program that a front end of that package and version starts."""
     ours, theirs = socket.socketpair()

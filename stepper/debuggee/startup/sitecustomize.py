@@ -11,6 +11,9 @@ import _imp
 import os
 import sys
 
+_PYTHONS = ((3, 11), (3, 14))
+"""As in `stepper.support.needed`, which may not be found from here."""
+
 
 def _begin() -> None:
     text = os.environ.pop("STEPPER_SESSION", None)
@@ -81,6 +84,14 @@ def _see_that_it_has_its_own(text: str) -> None:
     if found != wanted:
         own = f"stepper {found} is installed there" if found else "there is none there"
         version = ".".join(map(str, sys.version_info[:2]))
+        if "t" in sys.abiflags:
+            raise _UnlikeError(f"{sys.executable} is free-threaded, and stepper relies on the GIL")
+        if not _PYTHONS[0] <= sys.version_info[:2] <= _PYTHONS[1]:
+            oldest, newest = (".".join(map(str, each)) for each in _PYTHONS)
+            raise _UnlikeError(
+                f"{sys.executable} is Python {version}; stepper watches programs of Python "
+                f"{oldest} to {newest}"
+            )
         raise _UnlikeError(
             f"{sys.executable} is Python {version}, for which the debugger's own stepper {wanted} "
             f"is not built, and {own}. Install it: "

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 
-from stepper.support.needed import explain_import
+from stepper.support.needed import explain_import, unsupported
 
 
 def look() -> dict[str, object]:
@@ -21,6 +21,8 @@ def look() -> dict[str, object]:
     except Exception as error:
         return {"torch": "", "trouble": f"torch cannot be imported: {error}"}
     found: dict[str, object] = {"torch": torch.__version__}
+    if trouble := unsupported():
+        return {**found, "trouble": trouble}
     try:
         import stepper.recording.writer  # noqa: F401  # with what it needs of the environment
         from stepper.engines.dynamo import versions
