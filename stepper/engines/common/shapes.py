@@ -161,6 +161,10 @@ class ShapeWatcher(ABC):
     def why(self, source: Any, frame: FrameType | None) -> Why:
         """Why a size or number is to be a symbol, or a size none; `frame` asks for it."""
 
+    def marked_static(self, source: Any, frame: FrameType | None) -> bool:
+        """Whether the program has marked a size as static; `frame` asks for it."""
+        return self.why(source, frame) is Why.MARKED_STATIC
+
     def late(self, frame: FrameType) -> Late:
         """Whether the attempt was over when it was asked, by `frame`."""
         return Late.NO
@@ -216,9 +220,7 @@ class ShapeWatcher(ABC):
 
     def _number_asked(self, value: object, source: Any) -> None:
         """A size is to be a number: that is told where the program has marked it so."""
-        if versions.is_size_or_number(source) and (
-            self.why(source, sys._getframe(2)) is Why.MARKED_STATIC
-        ):
+        if versions.is_size_or_number(source) and self.marked_static(source, sys._getframe(2)):
             self._record_static(source_name(source), value)
 
     def _record_static(self, name: str, value: object) -> None:

@@ -52,18 +52,31 @@ class DynamoShapes(ShapeWatcher):
     def why(self, source: Any, frame: FrameType | None) -> Why:
         """What the tensor is marked with, or torch's settings."""
         index = getattr(source, "idx", None)
-        while frame is not None and not versions.is_interpreting(frame.f_code):
-            if frame.f_code is versions.WRAP_CODE:
-                if index is not None and (marked := _marked(frame.f_locals["e"], index)):
-                    return marked
-                if frame.f_locals["tx"].export:
-                    return Why.EXPORT
-                break
-            frame = frame.f_back
+        if (wrapped := _wrapped(frame)) is not None:
+            if index is not None and (marked := _marked(wrapped["e"], index)):
+                return marked
+            if wrapped["tx"].export:
+                return Why.EXPORT
         name = source_name(source if index is None else source.base)
         if listed := next((why for why in _LISTED if versions.lists(why, name, index)), None):
             return listed
         return Why.AUTOMATIC if versions.assumes_static() else Why.DYNAMIC
+
+    def marked_static(self, source: Any, frame: FrameType | None) -> bool:
+        """See `ShapeWatcher`. Asked of each size of each tensor, where sizes are numbers."""
+        index = getattr(source, "idx", None)
+        if index is None or (wrapped := _wrapped(frame)) is None:
+            return False
+        return _marked(wrapped["e"], index) is Why.MARKED_STATIC
+
+
+def _wrapped(frame: FrameType | None) -> dict[str, Any] | None:
+    """The variables of what wraps the tensor whose sizes are asked for; None: nothing does."""
+    while frame is not None and not versions.is_interpreting(frame.f_code):
+        if frame.f_code is versions.WRAP_CODE:
+            return frame.f_locals
+        frame = frame.f_back
+    return None
 
 
 def _marked(tensor: Any, index: int) -> Why | None:
