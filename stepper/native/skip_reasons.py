@@ -26,7 +26,7 @@ from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
 from stepper.native.guards.class_dicts import class_dict, order_of
 from stepper.native.guards.originals import replaced_in_tensors
 from stepper.native.guards.scope import function_modes, is_tracing
-from stepper.native.library import STEPPER, TORCH, is_library
+from stepper.native.library import NUMPY, STEPPER, TORCH, is_library
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
@@ -124,7 +124,11 @@ def _is_disabled_alone(call: Call) -> str:
 
 def _of_a_library(call: Call) -> str:
     own = is_library(call.code.co_filename) and not wrappers.get(call.code)
-    return "it is torch's, Python's or stepper's own" if own and not call.is_captured_at_all else ""
+    return (
+        "it is torch's, NumPy's, Python's or stepper's own"
+        if own and not call.is_captured_at_all
+        else ""
+    )
 
 
 def reads_its_frame(code: types.CodeType) -> frozenset[str]:
@@ -287,8 +291,10 @@ def _slots(value: object) -> Iterator[object]:
 
 
 def has_tensor(value: Any, depth: int) -> bool:
-    """Whether a value is a tensor, module or optimizer, or has one in it."""
+    """Whether a value is a tensor, array, module or optimizer, or has one in it."""
     kind = type(value)
+    if NUMPY is not None and kind is NUMPY.ndarray:
+        return True
     if issubclass(kind, torch.Tensor | torch.nn.Module | torch.optim.Optimizer):
         return True
     if depth == 0:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import collections
 import enum
-import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Protocol
@@ -222,19 +221,43 @@ class AttrSource(ChainedSource):
 
 
 @dataclass(frozen=True)
-class InstanceDictSource(ChainedSource):
-    """The object's own dictionary, whatever its class does to attributes."""
+class CallSource(ChainedSource):
+    """What a function gives for a value, which changes nothing and is not captured.
+
+    given: further arguments: constants, and classes of Python's.
+    """
+
+    function: Callable[..., object]
+    given: tuple[object, ...] = ()
 
     def expression(self) -> str:
-        return f"___instance_dict({self.base.name()})"
+        given = [_in_scope(each) if isinstance(each, type) else repr(each) for each in self.given]
+        return f"{_in_scope(self.function)}({', '.join([self.base.name(), *given])})"
 
     def scope(self) -> dict[str, object]:
-        return {**self.base.scope(), "___instance_dict": instance_dict}
+        named = [self.function, *(each for each in self.given if isinstance(each, type))]
+        return {**self.base.scope(), **{_in_scope(each): each for each in named}}
 
     def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(instance_dict)
+        codegen.load_callable(self.function)
         codegen(self.base)
-        codegen.call(1)
+        for each in self.given:
+            codegen.load_const(each)
+        codegen.call(1 + len(self.given))
+
+
+def _in_scope(called: Any) -> str:
+    return "type" if called is type else f"___{called.__name__}"
+
+
+def instance_dict_of(base: Source) -> CallSource:
+    """The object's own dictionary, whatever its class does to attributes."""
+    return CallSource(base, instance_dict)
+
+
+def type_of(base: Source) -> CallSource:
+    """The class of a value."""
+    return CallSource(base, type)
 
 
 @dataclass(frozen=True)
@@ -270,85 +293,20 @@ class KeyedSource(ChainedSource):
         codegen.subscript()
 
 
-@dataclass(frozen=True)
-class EntrySource(ChainedSource):
-    """A key, or its value, by its place in the order of a dictionary.
-
-    view: `keys` or `values`.
-    """
-
-    view: str
-    place: int
-
-    def expression(self) -> str:
-        return f"___entry({self.base.name()}, {self.view!r}, {self.place})"
-
-    def scope(self) -> dict[str, object]:
-        return {**self.base.scope(), "___entry": entry_of}
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(entry_of)
-        codegen(self.base)
-        codegen.load_const(self.view)
-        codegen.load_const(self.place)
-        codegen.call(3)
-
-
-def entry_of(entries: dict[object, object], view: str, place: int) -> object:
-    """What stands there in a dictionary's order: a key, or a value."""
+def entry(entries: dict[object, object], view: str, place: int) -> object:
+    """What stands there in a dictionary's order, in its `keys` or `values`."""
     return next(islice(getattr(entries, view)(), place, None))
 
 
-set_skip(entry_of.__code__, "recursive")
+set_skip(entry.__code__, "recursive")
 
 
-@dataclass(frozen=True)
-class MemberSource(ChainedSource):
-    """The element of a set that is equal to a constant."""
-
-    element: object
-
-    def expression(self) -> str:
-        return f"___member({self.base.name()}, {self.element!r})"
-
-    def scope(self) -> dict[str, object]:
-        return {**self.base.scope(), "___member": member_of}
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(member_of)
-        codegen(self.base)
-        codegen.load_const(self.element)
-        codegen.call(2)
-
-
-def member_of(elements: Iterable[object], value: object) -> object:
+def member(elements: Iterable[object], value: object) -> object:
     """The element that is equal to a value, which one is."""
     return next(each for each in elements if each == value)
 
 
-set_skip(member_of.__code__, "recursive")
-
-
-@dataclass(frozen=True)
-class BareSource(ChainedSource):
-    """A copy of what an object holds that is a builtin container by inheritance.
-
-    of: the container.
-    """
-
-    of: type
-
-    def expression(self) -> str:
-        return f"___bare({self.base.name()}, ___{self.of.__name__})"
-
-    def scope(self) -> dict[str, object]:
-        return {**self.base.scope(), "___bare": bare, f"___{self.of.__name__}": self.of}
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(bare)
-        codegen(self.base)
-        codegen.load_const(self.of)
-        codegen.call(2)
+set_skip(member.__code__, "recursive")
 
 
 def bare(value: Any, of: type) -> object:
@@ -364,32 +322,6 @@ def bare(value: Any, of: type) -> object:
 
 
 set_skip(bare.__code__, "recursive")
-
-
-@dataclass(frozen=True)
-class ReferentSource(ChainedSource):
-    """What a weak reference refers to."""
-
-    def expression(self) -> str:
-        return f"{self.base.name()}()"
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(operator.call)
-        codegen(self.base)
-        codegen.call(1)
-
-
-@dataclass(frozen=True)
-class TypeSource(ChainedSource):
-    """The class of a value."""
-
-    def expression(self) -> str:
-        return f"type({self.base.name()})"
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(type)
-        codegen(self.base)
-        codegen.call(1)
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,12 @@ under a name of ours, so a program's replacement is not called.
 from __future__ import annotations
 
 import contextlib
+import importlib
 import logging
 import sys
 import threading
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -276,6 +277,29 @@ def checkpointed(body: torch.fx.GraphModule, *args: object) -> object:
     if dispatch_stack_size():
         return wrap.tag_activation_checkpoint(body, *args)
     return _checkpoint(body.forward, *args, use_reentrant=False)  # a call tells more of an error
+
+
+def is_traced_again(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether a backend traces what a graph does with these, to make another graph of it."""
+    if proxy_tensor.get_proxy_mode() is not None:
+        return True
+    return not all(type(each) is FakeTensor for each in tensors)
+
+
+def numpy_of_torch(
+    function: Callable[..., object],
+    fill: Callable[[Sequence[object]], tuple[list[object], dict[str, object]]],
+    tensors: Sequence[torch.Tensor],
+) -> object:
+    """What NumPy's function of that name in torch gives; `fill` makes the arguments of arrays."""
+    names = importlib.import_module("torch._numpy")
+    of_arrays = getattr(function, "__objclass__", None) is not None
+    known = getattr(
+        names.ndarray if of_arrays else names, getattr(function, "__name__", ""), function
+    )
+    args, kwargs = fill([*map(names.ndarray, tensors)])
+    result = known(*args, **kwargs)
+    return pytree.tree_map(lambda each: getattr(each, "tensor", each), result)
 
 
 def take_fake_mode(kind: type[FakeTensorMode]) -> None:

@@ -42,6 +42,7 @@ from stepper.native.trace_rules import give_up
 from stepper.native.tracing.output_graph import OutputGraph
 from stepper.native.tracing.plan import Plan
 from stepper.native.tracing.symbolic_convert import InstructionTranslator
+from stepper.native.variables.numpy_arrays import is_of_array
 from stepper.native.versions import OF_MODES, end_modes, set_grad_enabled, tracing_shapes
 from stepper.native.watching import WATCHING, TranslationWatcher
 from stepper.support.outside import comes_from_outside
@@ -288,6 +289,9 @@ class Translation:
         output = self.output
         inputs = output.graphargs.items()
         tensors = [(node, arg) for node, arg in inputs if type(arg.example) is not int]
+        arrays = any(is_of_array(arg.source) for _, arg in tensors)
+        if output.mutates_inputs and arrays and len(tensors) > 1:  # one may have another's memory
+            raise SkipFrame("an operator that changes an input, beside an array")
         names = [source.name() for source in output.keys]
         for node, arg in tensors:
             if output.mutates_inputs or names or "is_key" in node.meta:

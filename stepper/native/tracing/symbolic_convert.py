@@ -33,7 +33,7 @@ from stepper.native.exc import (
 )
 from stepper.native.polyfills import Polyfill
 from stepper.native.protocols import InlinedTranslator, Position, Translator
-from stepper.native.source import ConstantSource, LocalSource, Source, TypeSource
+from stepper.native.source import ConstantSource, LocalSource, Source, type_of
 from stepper.native.trace_rules import is_hint_of_torch, why_not_inline
 from stepper.native.tracing.instructions import Instructions
 from stepper.native.variables.base import (
@@ -190,11 +190,12 @@ class InstructionTranslatorBase(Instructions):
         if isinstance(made_of, VariableTracker):
             return made_of.with_guards(value.guards)
         of_torch = issubclass(kind, torch.Tensor | torch.Size)
-        if value.source is None and (of_torch or kind.__module__ == "torch.return_types"):
+        named = kind.__module__ in ("torch.return_types", "numpy")
+        if value.source is None and (of_torch or named):
             return self.build(ConstantSource(kind), kind).with_guards(value.guards)
         if value.source is None:
             raise value.refuse("the type")
-        return self.build(TypeSource(value.source), kind).with_guards(value.guards)
+        return self.build(type_of(value.source), kind).with_guards(value.guards)
 
     def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
         """`a is b or a == b`, as containers compare."""

@@ -21,7 +21,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
-from stepper.native.source import AttrSource, EntrySource, GetItemSource, Source
+from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry
 from stepper.native.variables import ctx_manager
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
@@ -375,7 +375,7 @@ class VariableBuilder:
         guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
         items: dict[object, VariableTracker] = {}
         for place, (key, item) in enumerate(value.items()):
-            source = EntrySource(self.source, "keys", place)
+            source = CallSource(self.source, entry, ("keys", place))
             known = key
             if is_key(key):
                 guards |= self.tx.output.install_guard(source, GuardBuilder.EQUALS_MATCH, key)
@@ -383,7 +383,8 @@ class VariableBuilder:
                 tracker = self.tx.build(source, key)
                 guards |= tracker.guards
                 known = key_of(tracker)
-            items[known] = LazyVariableTracker(item, EntrySource(self.source, "values", place))
+            found = CallSource(self.source, entry, ("values", place))
+            items[known] = LazyVariableTracker(item, found)
         return ConstDictVariable(
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )

@@ -34,6 +34,7 @@ from stepper.native.variables.exceptions import (
     observed,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold
+from stepper.native.variables.numpy_arrays import NumpyArrayVariable, call_numpy
 from stepper.native.variables.subclasses import counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.native.variables.tensor import TensorVariable
@@ -69,6 +70,7 @@ def all_constant(args: Sequence[VariableTracker], kwargs: Keywords) -> bool:
     return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
 
 
+_OF_NUMBERS = (abs, pow, round, divmod)
 _DTYPES: dict[object, torch.dtype] = {bool: torch.bool, int: torch.int64, float: torch.float64}
 """What operators take these for."""
 _OF_CLASSES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -130,14 +132,16 @@ class BuiltinVariable(VariableTracker):
         if self.fn in OPERATORS and not kwargs:
             if len(args) == 2:
                 return binary_op(tx, self.fn, *args)
-            if len(args) == 1 and isinstance(args[0], TensorVariable):
+            if len(args) == 1 and isinstance(args[0], TensorVariable | NumpyArrayVariable):
                 return unary_op(tx, self.fn, args[0])
         if not kwargs and (symbolic := call_symbolic(tx, self.fn, args)) is not None:
             return symbolic
         if len(args) == 1 and (said := self._of_protocol(tx, args[0], kwargs)) is not None:
             return said
+        if self.fn in _OF_NUMBERS and any(isinstance(arg, NumpyArrayVariable) for arg in args):
+            return call_numpy(tx, self.fn, args, kwargs)
         if any(isinstance(arg, TensorVariable) for arg in args):
-            if self.fn in (abs, pow, round, divmod):
+            if self.fn in _OF_NUMBERS:
                 return tx.call_in_graph("call_function", self.fn, args, kwargs)
             if self.fn in (int, float) and len(args) == 1 and tx.output.shapes.scalars:
                 return self.call_function(tx, [args[0].call_method(tx, "item", [], {})], kwargs)
@@ -191,6 +195,8 @@ def unary_op(tx: Translator, operation: Operation, a: VariableTracker) -> Variab
     """`-a`, `+a`, `~a`."""
     if isinstance(a, TensorVariable):
         return tx.call_in_graph("call_function", operation, [a], {})
+    if isinstance(a, NumpyArrayVariable):
+        return call_numpy(tx, operation, [a], {})
     return call_symbolic(tx, operation, [a]) or fold(operation, [a], {})
 
 
@@ -202,6 +208,8 @@ def binary_op(
         return a.getitem(tx, b)
     if (answered := user_operator(tx, operation, a, b)) is not None:
         return answered
+    if isinstance(a, NumpyArrayVariable) or isinstance(b, NumpyArrayVariable):
+        return call_numpy(tx, operation, [a, b], {})
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
         a, b = _as_torch_takes(a), _as_torch_takes(b)
         for each in (a, b):

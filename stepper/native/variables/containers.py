@@ -3,7 +3,7 @@ containers of `collections`.
 
 Such an object has a class, and inside what its builtin base keeps. That is a tracker of its own: of
 an object that was there before, what a copy of the inside holds, read past all methods of the class
-(`BareSource`); of one that the frame makes, a container that it fills. What comes to be in it is
+(`bare`); of one that the frame makes, a container that it fills. What comes to be in it is
 written past all methods of the class, too (`put_contents`). Methods and operators that the class
 leaves to its base are done on it, by `call_inherited`; all others are Python functions, and are
 interpreted.
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Protocol, Unpack
 from stepper import _C
 from stepper.native.exc import RestartAnalysis
 from stepper.native.guards.class_dicts import find, has, lookup, order_of
-from stepper.native.source import BareSource, Source, bare
+from stepper.native.source import CallSource, Source, bare
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
@@ -313,7 +313,7 @@ def existing_contents(
     tx: Translator, owner: Holder, value: object, source: Source, base: type
 ) -> VariableTracker | None:
     """What an object holds that was there before; None: something that is not known here."""
-    found = tx.build(BareSource(source, base), bare(value, base))
+    found = tx.build(CallSource(source, bare, (base,)), bare(value, base))
     place = tx.root.current_instruction.index
     mutation = ValueMutationExisting()
     if isinstance(found, ConstDictVariable):

@@ -188,7 +188,7 @@ class NullContextVariable(ContextManagerVariable):
     def parts(self) -> Sequence[VariableTracker]:
         return [self.enter_result]
 
-    def reconstruct(self, codegen: Any) -> None:
+    def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_callable(contextlib.nullcontext)
         codegen(self.enter_result)
         codegen.call(1)
@@ -223,7 +223,7 @@ class GradModeVariable(ContextManagerVariable):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return decorated(tx, GradModeClassVariable(self.python_type()), [], args, kwargs)
 
-    def reconstruct(self, codegen: Any) -> None:
+    def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_callable(self.python_type())
         codegen.call(0)
 
@@ -251,7 +251,7 @@ class SetGradVariable(GradModeVariable):
         manager = GradModeClassVariable(self.python_type())
         return decorated(tx, manager, [ConstantVariable(self.mode)], args, kwargs)
 
-    def reconstruct(self, codegen: Any) -> None:
+    def reconstruct(self, codegen: Codegen) -> None:
         raise self.refuse("reconstruction")  # another would be made in another mode
 
 

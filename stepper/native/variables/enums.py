@@ -7,7 +7,7 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.class_dicts import lookup
-from stepper.native.source import GetItemSource, InstanceDictSource
+from stepper.native.source import GetItemSource, instance_dict_of
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
@@ -68,7 +68,7 @@ class EnumVariable(UserDefinedObjectVariable):
         if not described or self.source is None:
             raise self.refuse(f"attribute {name}")
         fields = self.instance_dict()
-        source = GetItemSource(InstanceDictSource(self.source), own)
+        source = GetItemSource(instance_dict_of(self.source), own)
         return tx.build(source, fields[own]).with_guards(self.guards)
 
     def as_key(self) -> object:

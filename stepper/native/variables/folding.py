@@ -12,13 +12,13 @@ from typing import Any
 import torch
 
 from stepper.native.exc import unimplemented
+from stepper.native.library import NUMPY
 from stepper.native.variables import lists
 from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableTracker
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.exceptions import observed_error
 from stepper.support.outside import comes_from_outside
 
-NUMPY = sys.modules.get("numpy")  # torch has it, where there is one
 NUMPY_NUMBERS: frozenset[type] = frozenset(
     () if NUMPY is None else (NUMPY.dtype(code).type for code in "?bhilqBHILQefdFD")
 )
@@ -102,7 +102,12 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
         Unsupported: it is no constant.
     """
     kind = type(value)
-    if kind in CONSTANT_TYPES or kind in NUMPY_NUMBERS or kind is types.UnionType:
+    if (
+        kind in CONSTANT_TYPES
+        or kind in NUMPY_NUMBERS
+        or kind is types.UnionType
+        or (NUMPY is not None and isinstance(value, NUMPY.dtype))
+    ):
         return ConstantVariable(value, guards=guards)
     if kind is tuple or kind is torch.Size:
         items = [wrap_constant(item, guards) for item in value]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import os
 import types
 import weakref
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from stepper.native.bytecode.bytecode_analysis import argument_count
 from stepper.native.guards.class_dicts import MISSING, find, has, lookup, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import AttrSource, GetItemSource, LocalSource, ReferentSource
+from stepper.native.source import AttrSource, CallSource, GetItemSource, LocalSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
@@ -148,7 +149,8 @@ class WeakReferenceVariable(VariableTracker):
             raise self.refuse("a call")
         if not holds_all(tx):
             raise self.refuse("a call, once something may have been let go,")
-        return tx.build(ReferentSource(self.source), self.value()).with_guards(self.guards)
+        source = CallSource(self.source, operator.call)
+        return tx.build(source, self.value()).with_guards(self.guards)
 
 
 def holds_all(tx: Translator) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
 from stepper.native.guards.class_dicts import MISSING, class_dict, lookup, note_all
-from stepper.native.source import AttrSource, Source, TypeSource
+from stepper.native.source import AttrSource, Source, type_of
 from stepper.native.variables.base import Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.exceptions import make_instance
 from stepper.native.variables.functions import UserFunctionVariable
@@ -91,7 +91,7 @@ class NamedTupleVariable(TupleVariable):
     def _class_source(self) -> Source | None:
         if self.cls is not None:
             return self.cls.source
-        return None if self.source is None else TypeSource(self.source)
+        return None if self.source is None else type_of(self.source)
 
     def parts(self) -> Sequence[VariableTracker]:
         return self.items if self.cls is None else [self.cls, *self.items]

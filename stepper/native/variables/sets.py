@@ -14,7 +14,7 @@ import operator
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from stepper.native.source import MemberSource
+from stepper.native.source import CallSource, member
 from stepper.native.variables.base import (
     Arguments,
     Guards,
@@ -129,7 +129,8 @@ class SetVariable(HasBuiltinMethods):
         if type(element) is not tuple or self.source is None:
             return wrap_constant(element, self.guards)
         items = [wrap_constant(item, self.guards) for item in element]
-        return TupleVariable(items, source=MemberSource(self.source, element), guards=self.guards)
+        source = CallSource(self.source, member, (element,))
+        return TupleVariable(items, source=source, guards=self.guards)
 
     def become(self, tx: Translator, step: Step, *because: VariableTracker) -> VariableTracker:
         """Do one more step to the set."""

@@ -244,6 +244,11 @@ class TensorVariable(VariableTracker):
                 return tx.call_in_graph(
                     "call_method", "new_empty", [self, TupleVariable(sizes)], {}
                 )
+        if name in ("numpy", "__array__") and not args and not kwargs:
+            from stepper.native.variables.numpy_arrays import array_of
+
+            require(tx.output, self.class_type, name)
+            return array_of(tx, self)
         if name in ("item", "tolist") and not args and not kwargs and tx.output.shapes.scalars:
             require(tx.output, self.class_type, name)
             return self._item(tx) if name == "item" else self._to_list(tx)

@@ -21,6 +21,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import BaseListVariable, TupleVariable
+from stepper.native.variables.numpy_arrays import MADE_OF_ARRAYS, NumpyArrayVariable, tensor_of
 from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.uncompiled import keep_out
@@ -36,7 +37,7 @@ _OPTIMIZER = os.path.join(OPTIMIZERS, "optimizer.py")
 
 _REFUSED = frozenset(
     {
-        "from_numpy", "from_file", "is_nonzero", "equal", "allclose", "set_", "resize_as_",
+        "from_file", "is_nonzero", "equal", "allclose", "set_", "resize_as_",
         "_sync", "_to_functional_tensor", "detach_", "is_same_size", "frombuffer", "from_blob",
         "squeeze_", "unsqueeze_",
     }
@@ -221,6 +222,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         alone = len(args) == 1 and not kwargs
         if self.value is torch.as_tensor and alone and isinstance(args[0], TensorVariable):
             return args[0]
+        if args and isinstance(args[0], NumpyArrayVariable) and self.value in MADE_OF_ARRAYS:
+            return tensor_of(tx, self.value, args[0], kwargs)
         copies = self.value is torch.tensor or self.value is torch.as_tensor
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")

@@ -34,9 +34,9 @@ from stepper.native.source import (
     AttrSource,
     GetItemSource,
     GlobalSource,
-    InstanceDictSource,
     Source,
-    TypeSource,
+    instance_dict_of,
+    type_of,
 )
 from stepper.native.variables import containers, dicts
 from stepper.native.variables.base import (
@@ -198,7 +198,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         found = lookup(type(self.value), name)
         if type(found) is not types.FunctionType or self.source is None:
             raise self.refuse(f"method {name}")
-        method = tx.build(AttrSource(TypeSource(self.source), name), found)
+        method = tx.build(AttrSource(type_of(self.source), name), found)
         return method.call_function(tx, [self, *args], {})
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
@@ -255,7 +255,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def class_source(self) -> Source:
         """Where its class is found."""
-        return TypeSource(self._source())
+        return type_of(self._source())
 
     def has_getattribute(self) -> bool:
         """Whether its class has a method of its own for reading attributes."""
@@ -309,7 +309,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if name in fields:
                 own: Source = AttrSource(source, name)
                 if self.has_getattribute():
-                    own = GetItemSource(InstanceDictSource(source), name)
+                    own = GetItemSource(instance_dict_of(source), name)
                 return tx.build(own, fields[name]).with_guards(self.guards)
             guards = tx.output.install_guard(
                 source, GuardBuilder.HASATTR, (name, False), key=(name, False)
@@ -633,7 +633,7 @@ class InstanceDictVariable(dicts.DictionaryVariable):
             fields = obj.instance_dict()
             if obj.source is None or not all(map(is_constant, fields)):
                 raise self.refuse("all that is in it, the contents")
-            source = InstanceDictSource(obj.source)
+            source = instance_dict_of(obj.source)
             tx.output.chosen(tx.output.install_guard(source, GuardBuilder.DICT_KEYS, fields))
             for name, value in fields.items():
                 items[name] = tx.lazy(GetItemSource(source, name), value)

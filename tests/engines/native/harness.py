@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
 
+import numpy
 import torch
 
 from stepper import native
@@ -67,6 +68,11 @@ def same(a: Any, b: Any) -> bool:
         facts = ("dtype", "requires_grad", "shape")
         return all(getattr(a, fact) == getattr(b, fact) for fact in facts) and bool(
             torch.allclose(a, b, equal_nan=True) if a.is_floating_point() else torch.equal(a, b)
+        )
+    if isinstance(a, numpy.ndarray):
+        facts = ("dtype", "shape", "strides")
+        return all(getattr(a, fact) == getattr(b, fact) for fact in facts) and bool(
+            a.tobytes() == b.tobytes()
         )
     if isinstance(a, list | tuple):
         return len(a) == len(b) and all(map(same, a, b))

@@ -7,6 +7,7 @@ import enum
 import types
 from typing import Any
 
+import numpy
 import torch
 
 from tests.engines.native.replaced.running import (
@@ -38,6 +39,13 @@ contents(
     [lambda h: h.update(c=3), lambda h: h.pop("a"), lambda h: h.update(a=1),
      lambda h: h.__setitem__("b", 2.0), lambda h: h.__setitem__(1, 5), lambda h: h.clear()],
     lambda h, x: (x + sum(h.values()), list(h), "a" in h, h.get("c", 9), len(h)),
+)  # fmt: skip
+contents(
+    "of an array", lambda: numpy.arange(6.0).reshape(2, 3),
+    [lambda h: setattr(h, "shape", (3, 2)), lambda h: h.__setitem__(0, 7),
+     lambda h: setattr(h, "strides", (8, 16)), lambda h: h.flags.__setitem__("WRITEABLE", False),
+     lambda h: setattr(h, "dtype", "i8")],
+    lambda h, x: (x + 1, h * 2, h[0].sum(), h.shape, torch.from_numpy(h + 1)),
 )  # fmt: skip
 WEIGHT = torch.nn.Parameter(torch.ones(3))
 contents(
