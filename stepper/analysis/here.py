@@ -74,7 +74,6 @@ from stepper.client.text import (
     walk_name,
 )
 from stepper.model.datum import UNKNOWN
-from stepper.model.place_words import place_told
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.trace import Event, EventKind, MomentId, Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
@@ -497,7 +496,7 @@ def _died(recording: Recording, event: Event) -> Here:
             leads.insert(
                 0, Line(f"made: {with_shown_names(recording, one_line(made.text))}", made.moment)
             )
-    place = place_told(there[0].text)
+    place = recording.place_of_end(there[0])
     if place is None:
         leads.insert(0, Line("the line of the program that did it is not recorded"))
     culprit = None if place is None else Culprit(place, _text_at(recording, place))

@@ -35,7 +35,6 @@ from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
 from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
 from stepper.model.module_path import layer_of
-from stepper.model.place_words import place_told
 from stepper.model.ranges import Ranges
 from stepper.model.trace import FrameState, Phase, State
 from stepper.model.value import ValueId
@@ -71,7 +70,7 @@ def where(shell: Shell, argument: str) -> None:
         shell.screen.lines(f"   {python_frame_line(frame, cwd)}" for frame in stopped.stack)
         return
     if (ending := ending_at(recording, state.moment.id)) is not None:
-        place = place_told(ending.text)
+        place = recording.place_of_end(ending)
         told = "not recorded where" if place is None else f"at {python_frame_line(place, cwd)}"
         shell.screen.say(f"{ending.kind}: {told}; the calls of the moment before it:")
     for frame in translation.python_stack:

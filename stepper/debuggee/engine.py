@@ -405,6 +405,9 @@ class Recorder(Protocol):
     def store_code(self, code: Code) -> None:
         """A code object that was not seen before."""
 
+    def store_entry_end(self, entry: int, moment: MomentId, place: PythonFrame) -> None:
+        """Where in the program a cache entry ended, of which an event tells."""
+
     def commit(self) -> None:
         """Make what was told visible to readers at once."""
 

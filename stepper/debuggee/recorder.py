@@ -734,6 +734,9 @@ class Recorder:
     def store_code(self, code: Code) -> None:
         self._writer.code(code)
 
+    def store_entry_end(self, entry: int, moment: MomentId, place: PythonFrame) -> None:
+        self._writer.entry_end(entry, moment, place)
+
     def store_guard_program(self, code: int, guards: Sequence[CheckedGuard]) -> None:
         """The guards that the instructions of a lookup's code stand for, once."""
         self._writer.guard_program(code, guards)

@@ -19,6 +19,7 @@ import msgspec
 
 from stepper.model.collective import CollectiveReading
 from stepper.model.failure import Failure
+from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.timing import GUARD_MADE, Timing
 from stepper.model.trace import Attempt, GraphBreak, Guard, Node, SideEffect, SkippedFrame
@@ -153,6 +154,7 @@ class Findings:
         self._reading_decoder = msgspec.msgpack.Decoder(CollectiveReading)
         self._timing_decoder = msgspec.msgpack.Decoder(Timing)
         self._made_decoder = msgspec.msgpack.Decoder(GuardsMade)
+        self._place_decoder = msgspec.msgpack.Decoder(PythonFrame)
         self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
     def refresh(self) -> None:
@@ -324,6 +326,14 @@ class Findings:
         sql = "SELECT body FROM collective_reading WHERE id = ?"
         ((body,),) = self._database.query(tuple[bytes], sql, (id,))
         return unpacked(self._database, self._reading_decoder, body)
+
+    def place_of_end(self, entry: int, moment: int) -> PythonFrame | None:
+        """Where in the program an entry ended."""
+        if not self._database.has_table("entry_end"):
+            return None
+        sql = "SELECT place FROM entry_end WHERE entry = ? AND moment = ?"
+        row = self._database.one(tuple[bytes], sql, (entry, moment))
+        return None if row is None else unpacked(self._database, self._place_decoder, row[0])
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """All frames that were never begun with, in order."""

@@ -17,7 +17,7 @@ import msgspec
 from stepper.model.collective import CollectiveReading
 from stepper.model.failure import Failure
 from stepper.model.lookup import CheckedGuard, TriedEntry
-from stepper.model.program import Code
+from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
 from stepper.model.timing import Timing
@@ -440,6 +440,13 @@ class Recording:
         of them; None: the recording is older than that. See `stepper.analysis.collectives`, which
         puts them together."""
         return self._findings.collective_readings(after)
+
+    def place_of_end(self, ending: Event) -> PythonFrame | None:
+        """Where in the program a cache entry ended, by its event; None: that is not recorded, or it
+        was not in the program."""
+        if ending.ref is None:
+            return None
+        return self._findings.place_of_end(ending.ref, ending.moment)
 
     def skipped_frames(self) -> list[SkippedFrame]:
         """The frames that the compiler was asked for and never began with, in order."""

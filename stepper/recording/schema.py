@@ -28,10 +28,12 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 13
+VERSION = 14
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    14: "Where in the program cache entries ended stands in `entry_end`. In 13 only the texts of their "
+    "events say it, which nobody reads as data.",
     13: "What it took to make guards stands in `guards_made`; in 12 each had a row in `timing`.",
     12: "Lookups that found what an earlier one has found stand in `repeated_lookups`. Files of "
     "format 11 have none of it.",
@@ -51,7 +53,7 @@ HISTORY = {
 
 LATER = {
     "timing": 8, "collective_reading": 9, "late_shape_step": 10, "repeated_lookups": 12,
-    "guards_made": 13,
+    "guards_made": 13, "entry_end": 14,
 }  # fmt: skip
 """The version since which there is a table, for those that not all versions have that are read."""
 
@@ -212,6 +214,13 @@ CREATE TABLE guards_made (
 );
 
 -- What torch's flight recorder said of collectives: one row for each time that it was looked at and
+-- Where in the program cache entries ended, if it was in the program. Not in older files.
+CREATE TABLE entry_end (
+    entry INTEGER NOT NULL,           -- its number
+    moment INTEGER NOT NULL,          -- that of the event
+    place BLOB NOT NULL               -- msgpack of PythonFrame
+);
+
 -- had something new. Not in older files.
 CREATE TABLE collective_reading (
     id INTEGER PRIMARY KEY,

@@ -89,6 +89,7 @@ _FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
 _TIMING = "INSERT INTO timing VALUES (?, ?, ?)"
 _GUARDS_MADE = "INSERT INTO guards_made VALUES (?, ?, ?)"
 _COLLECTIVES = "INSERT INTO collective_reading VALUES (?, ?, ?)"
+_ENTRY_END = "INSERT INTO entry_end VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
 _TRIED = "INSERT INTO tried VALUES (?, ?)"
@@ -102,8 +103,8 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _GUARDS_MADE, _COLLECTIVES, _SKIPPED_FRAME,
-    _GUARD_PROGRAM, _TRIED, _REPEATS, _EVENTS, _FRAME_END,
+    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _GUARDS_MADE, _COLLECTIVES, _ENTRY_END,
+    _SKIPPED_FRAME,    _GUARD_PROGRAM, _TRIED, _REPEATS, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
@@ -364,6 +365,10 @@ class Writer:
     def collectives(self, id: int, moment: int, reading: CollectiveReading) -> None:
         """What was new in torch's flight recorder."""
         self._add(_COLLECTIVES, id, moment, pack(reading))
+
+    def entry_end(self, entry: int, moment: int, place: PythonFrame) -> None:
+        """A cache entry has ended here in the program, as its event of that moment says."""
+        self._add(_ENTRY_END, entry, moment, pack(place))
 
     def skipped_frame(self, f: SkippedFrame) -> None:
         """A frame that the compiler never began with."""

@@ -8,7 +8,7 @@ from stepper.analysis.here import ending_at, event_at, why_here
 from stepper.model.cache import Verdict
 from stepper.model.failure import FailedStage
 from stepper.model.lookup import Check, CheckedGuard, Difference
-from stepper.model.place_words import place_told
+from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, Phase
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
@@ -83,6 +83,7 @@ def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compil
     tape.step(1)
     text = "entry 1 of f (0/0): class Scaler died, which its guards know as L['scaler']; at "
     tape.event(EventKind.INVALIDATE, f"{text}{__file__}:7 in drop", 1)
+    tape.writer.entry_end(1, tape.moment, PythonFrame(__file__, 7, "drop"))
     tape.step(2)
     tape.event(EventKind.INVALIDATE, f"{text.removesuffix('at ')}in thread 4711", 1)
     tape.end_attempt()
@@ -92,13 +93,14 @@ def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compil
     moments = [each.moment for each in recording.events(kinds=(EventKind.INVALIDATE,))]
     told, silent = (why_here(recording, moment) for moment in moments)
     ending = ending_at(recording, moments[0])
+    assert ending is not None
+    where = recording.place_of_end(ending)
     recording.close()
     assert told.culprit is not None
     assert (told.culprit.place.line, told.culprit.place.function) == (7, "drop")
     assert silent.culprit is None
     assert "not recorded" in silent.leads[0].text
-    assert ending is not None
-    assert place_told(ending.text) == told.culprit.place
+    assert where == told.culprit.place
 
 
 def test_a_miss_is_told_before_it_is_known_what_it_leads_to(tmp_path: Path) -> None:

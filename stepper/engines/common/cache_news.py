@@ -24,7 +24,6 @@ from stepper._C import call_and_undo
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.program_names import program_frame
 from stepper.debuggee.threads import interrupt_program
-from stepper.model.place_words import place_words
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind, MomentId
 
@@ -33,12 +32,24 @@ _ENTRANCES = frozenset({"stepper.native.api", "stepper.native.runtime.eval_frame
 """Modules of ours through which the program calls itself."""
 
 
+class Place(NamedTuple):
+    """Where something happens."""
+
+    words: str
+    frame: PythonFrame | None = None
+    """In the program; None: it happens elsewhere."""
+
+    def __str__(self) -> str:
+        return self.words
+
+
 class _News(NamedTuple):
     """Something to tell."""
 
     kind: EventKind
     moment: MomentId
     text: str
+    ended: PythonFrame | None
     entry: int
     function: str
     compile_id: str
@@ -64,23 +75,31 @@ class CacheNews:
         self._finalizes = finalizes
         self._news: deque[_News] = deque()
 
-    def note(self, kind: EventKind, text: str, entry: int, function: str, compile_id: str) -> None:
-        """Something has happened to an entry, of a function of this name."""
-        self._news.append(_News(kind, self._recorder.moment, text, entry, function, compile_id))
+    def note(
+        self,
+        kind: EventKind,
+        text: str,
+        ended: PythonFrame | None,
+        entry: int,
+        function: str,
+        compile_id: str,
+    ) -> None:
+        """Something has happened to an entry, of a function of this name; `ended`: where in the
+        program it ended."""
+        moment = self._recorder.moment
+        self._news.append(_News(kind, moment, text, ended, entry, function, compile_id))
 
     def emit(self) -> None:
         """Tell what was noted. Blocks while the program stands still."""
-        recorder = self._recorder
         while self._news:
-            news = self._news.popleft()
-            recorder.walks.lock.during(
-                recorder.occurred,
-                news.kind,
-                news.text,
-                news.entry,
-                recorder.entry_subject(news.function, news.compile_id),
-                moment=news.moment,
-            )
+            self._recorder.walks.lock.during(self._tell, self._news.popleft())
+
+    def _tell(self, news: _News) -> None:
+        recorder = self._recorder
+        if news.ended is not None:
+            recorder.store_entry_end(news.entry, news.moment, news.ended)
+        subject = recorder.entry_subject(news.function, news.compile_id)
+        recorder.occurred(news.kind, news.text, news.entry, subject, moment=news.moment)
 
     def emit_if_safe(self) -> None:
         """Tell it now, or see to it that it is told soon."""
@@ -139,12 +158,13 @@ def _is_ours(frame: FrameType) -> bool:
     return type(name) is str and name.startswith(_OURS) and name not in _ENTRANCES
 
 
-def place(is_program: Callable[[str], bool]) -> str:
-    """Where in the program something happens, in words."""
+def place(is_program: Callable[[str], bool]) -> Place:
+    """Where in the program something happens."""
     frame = program_frame(is_program)
     if frame is None:
-        return f"in thread {_thread.get_ident()}"
+        return Place(f"in thread {_thread.get_ident()}")
     code = frame.f_code
     if code.co_filename == "<evaluate>":
-        return "in the console"
-    return place_words(PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname))
+        return Place("in the console")
+    here = PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname)
+    return Place(f"at {here}", here)

@@ -5,8 +5,9 @@ When it is told: see `stepper.engines.common.cache_news`.
 
 from __future__ import annotations
 
-from stepper.engines.common.cache_news import CacheNews
+from stepper.engines.common.cache_news import CacheNews, Place
 from stepper.engines.common.known import KnownEntry
+from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
 
 _NAMED = 5
@@ -27,9 +28,12 @@ class EntryNews:
         if self._news is not None:
             self._news.emit_if_safe()
 
-    def _note(self, kind: EventKind, entry: KnownEntry, text: str) -> None:
+    def _note(
+        self, kind: EventKind, entry: KnownEntry, text: str, ended: PythonFrame | None = None
+    ) -> None:
         if self._news is not None:
-            self._news.note(kind, text, entry.id, entry.code.qualname, entry.facts.compile_id)
+            name = entry.code.qualname
+            self._news.note(kind, text, ended, entry.id, name, entry.facts.compile_id)
 
     def _note_made(self, entry: KnownEntry) -> None:
         text = entry.label
@@ -39,14 +43,19 @@ class EntryNews:
             text += f": it dies with {', '.join(mortal[:_NAMED])}{more}"
         self._note(EventKind.ENTRY, entry, text)
 
-    def _note_evicted(self, entry: KnownEntry) -> None:
-        self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}")
+    def _note_died(self, entry: KnownEntry, death: Death) -> None:
+        self._note(EventKind.INVALIDATE, entry, death.text, death.place.frame)
+
+    def _note_evicted(self, entry: KnownEntry, place: Place | None) -> None:
+        ended = None if place is None else place.frame
+        self._note(EventKind.EVICT, entry, f"{entry.label}: {entry.facts.reason}", ended)
 
 
 class Death:
     """The death of an object which an entry's guards know as `source`."""
 
-    def __init__(self, entry: KnownEntry, source: str, place: str) -> None:
+    def __init__(self, entry: KnownEntry, source: str, place: Place) -> None:
+        self.place = place
         bond = next((each for each in entry.bonds if each.source == source), None)
         what = bond.text if bond is not None else source
         line = next((each for each in entry.facts.lifelines if each.source == source), None)

@@ -13,7 +13,7 @@ from stepper._C import frame_locals
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common.arguments import parameters
-from stepper.engines.common.cache_news import CacheNews, place
+from stepper.engines.common.cache_news import CacheNews, Place, place
 from stepper.engines.common.entry_news import Death, EntryNews
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.dynamo import bytecode, versions
@@ -45,7 +45,8 @@ class CacheWatcher(EntryNews, CacheListener):
         self._registered = registered
         self._probes = Probes()
         self._recorder: Recorder | None = None
-        self._evicting = False
+        self._evicting: Place | None = None
+        """Where the program has asked to evict entries, while that is done."""
         self._told = ""
         """What was told last of how calls are served."""
 
@@ -136,22 +137,22 @@ class CacheWatcher(EntryNews, CacheListener):
         death = Death(entry, source, place(bytecode.is_program))
         entry.doomed = True
         entry.change(state=EntryState.INVALID, reason=death.reason)
-        self._note(EventKind.INVALIDATE, entry, death.text)
+        self._note_died(entry, death)
         self._emit_if_safe()
 
     def evicted(self, entry: KnownEntry) -> None:
         """See `CacheListener.evicted`."""
-        self._note_evicted(entry)
-        if not self._evicting:
+        self._note_evicted(entry, self._evicting)
+        if self._evicting is None:
             self._emit_if_safe()
 
     def _evict(self, reason: str, code: CodeType | None = None) -> None:
         """Note all that goes before the program can stand still for the first."""
-        self._evicting = True
+        self._evicting = place(bytecode.is_program)
         try:
-            BOOK.evict_all(f"{reason}, {place(bytecode.is_program)}", code)
+            BOOK.evict_all(f"{reason}, {self._evicting}", code)
         finally:
-            self._evicting = False
+            self._evicting = None
         self._emit_if_safe()
 
     def _on_reset(self) -> None:

@@ -122,7 +122,7 @@ class Phases:
         if versions.loads_artifacts(sys._getframe(1)):
             kind = str(artifact.type())
             key = versions.ARTIFACTS.get(kind, kind), str(artifact.key)
-            self._loaded[key] = place(bytecode.is_program)
+            self._loaded[key] = str(place(bytecode.is_program))
 
     def package_loaded(self, key: str) -> str:
         """Where the program has loaded the artifact that is the package of that key; empty: it was

@@ -12,7 +12,7 @@ from types import CodeType, FrameType
 from typing import TYPE_CHECKING
 
 from stepper import _C
-from stepper.engines.common.cache_news import CacheNews, place
+from stepper.engines.common.cache_news import CacheNews, Place, place
 from stepper.engines.common.entry_news import Death, EntryNews
 from stepper.engines.native.cache import BOOK, KnownEntry
 from stepper.model.cache import EntryState
@@ -61,9 +61,9 @@ class CacheWatcher(EntryNews):
         if entry is None:
             return
         if event != "invalidated":
-            self._evicted(entry, f"the cache was full, {_place()}")
+            self._evicted(entry, "the cache was full")
         elif detail == RESET:
-            self._evicted(entry, f"stepper.native.reset(), {_place()}")
+            self._evicted(entry, "stepper.native.reset()")
         else:
             self._died(entry, str(detail).removesuffix(DIED))
 
@@ -78,15 +78,16 @@ class CacheWatcher(EntryNews):
         death = Death(entry, source, _place())
         entry.dead = source
         BOOK.ended(entry, EntryState.INVALID, death.reason)
-        self._note(EventKind.INVALIDATE, entry, death.text)
+        self._note_died(entry, death)
         self._emit_if_safe()
 
     def _evicted(self, entry: KnownEntry, reason: str) -> None:
+        where = _place()
         if entry.facts.state is EntryState.VALID:  # else it is known why
-            BOOK.ended(entry, EntryState.EVICTED, reason)
-        self._note_evicted(entry)
+            BOOK.ended(entry, EntryState.EVICTED, f"{reason}, {where}")
+        self._note_evicted(entry, where)
         self._emit_if_safe()
 
 
-def _place() -> str:
+def _place() -> Place:
     return place(lambda filename: not is_library(filename))

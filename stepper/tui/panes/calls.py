@@ -13,7 +13,6 @@ from stepper.client.folding import LONG_STACK, Fold, FoldKey, folded, innermost_
 from stepper.client.frame_names import frame_name
 from stepper.client.names import brief_function
 from stepper.model.module_path import layer_of
-from stepper.model.place_words import place_told
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Phase
 from stepper.tui.lines import Lines
@@ -172,6 +171,6 @@ def _calls(snapshot: Snapshot) -> list[_Call]:
     if (ending := ending_at(recording, snapshot.moment)) is not None:
         # The program was elsewhere by then, and of its stack the innermost frame is told.
         calls = [call._replace(kind=f"{call.kind} before") for call in calls]
-        if (place := place_told(ending.text)) is not None:
+        if (place := recording.place_of_end(ending)) is not None:
             calls.append(_running(place)._replace(kind=str(ending.kind)))
     return calls
