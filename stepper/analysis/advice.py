@@ -15,7 +15,7 @@ from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
-from stepper.client.text import plural, python_frame_line, short_name
+from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
@@ -164,7 +164,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def place_inside(self, effect: SideEffect) -> str:
         """The program's line that makes a change, with what is before it; empty: not recorded."""
         line = program_line(self.recording, effect.moment)
-        return f" at {python_frame_line(line.place, self.recording.facts.cwd)}" if line else ""
+        return f" at {place_text(line.place, self.recording.facts.cwd)}" if line else ""
 
     def sizes_of(self, source: str) -> list[Size]:
         """What is known of any size or number in each entry."""

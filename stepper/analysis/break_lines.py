@@ -18,7 +18,6 @@ from stepper.client.text import (
     is_installed,
     place_text,
     plural,
-    python_frame_line,
     short_name,
     short_path,
     value_line,
@@ -98,7 +97,7 @@ def _cause(
     if cause.source:
         yield Line(f"     {cause.source}", cause.moment)
     if asked := _asked_by(cause):
-        yield Line(f"   called by {python_frame_line(asked, cwd)}", cause.moment)
+        yield Line(f"   called by {place_text(asked, cwd)}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
     proven = trying is not None and enough((yield from trying(cause)))
     if cause.change is not None and not proven:
@@ -171,7 +170,7 @@ def _occurrence(
             left = f"the call at {short_path(at.filename, cwd)}:{at.line}"
         yield Line(f"     compiled by itself since {by} leaves {left} to Python", moment)
     for frame in found.found.user_stack:
-        yield Line(f"     {short_name(python_frame_line(frame, cwd))}", moment, "dim")
+        yield Line(f"     {short_name(place_text(frame, cwd))}", moment, "dim")
     if found.resumed:
         first, *more = found.resumed
         name = compiled_title(recording, first)

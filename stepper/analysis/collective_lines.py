@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from stepper.analysis.collectives import Begun, Compared, Parting, Standing
 from stepper.analysis.line import Line
-from stepper.client.text import clip, plural, python_frame_line, time_text
+from stepper.client.text import clip, place_text, plural, time_text
 from stepper.model.collective import ProcessGroup
 from stepper.recording.session_folder import Process
 
@@ -88,7 +88,7 @@ def _what(begun: Begun | None) -> str:
         return "which one was not read"
     each = begun.collective
     shapes = ", ".join(each.inputs[:3]) + (", …" if len(each.inputs) > 3 else "")
-    where = f" at {python_frame_line(begun.stack[-1])}" if begun.stack else ""
+    where = f" at {place_text(begun.stack[-1])}" if begun.stack else ""
     clock = time_text(each.began / _NANOSECONDS)[len("2026-03-01 ") :]
     return f"{each.name} {shapes}".rstrip() + where + (f", begun {clock}" if clock else "")
 

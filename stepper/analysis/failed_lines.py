@@ -32,7 +32,6 @@ from stepper.client.text import (
     line_text,
     node_meta,
     place_text,
-    python_frame_line,
     value_line,
 )
 from stepper.model.failure import FailedStage
@@ -189,9 +188,9 @@ def _failed(
     for site in failed.sites[1:] if failed.certain else ():
         yield Line(f"   called from {line_text(site.line, cwd)}", site.moment, "dim")
     for frame in reversed(failed.callers):
-        yield Line(f"   called by {python_frame_line(frame, cwd)}", role="dim")
+        yield Line(f"   called by {place_text(frame, cwd)}", role="dim")
     for frame in raised_in(failed):
-        yield Line(f"   raised in {python_frame_line(frame, cwd)}", role="dim")
+        yield Line(f"   raised in {place_text(frame, cwd)}", role="dim")
     for each in again:
         yield Line(f"   again: {_whose(each)}", each.moment or None, "dim")
 

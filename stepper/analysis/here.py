@@ -67,7 +67,6 @@ from stepper.client.text import (
     one_line,
     place_text,
     plural,
-    python_frame_line,
     short_name,
     short_path,
     translation_summary,
@@ -349,7 +348,7 @@ def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
     others = len(found.tried) - 1
     more = f"  ({plural(others, 'other entry')} tried)" if others else ""
     if stack := callers_of(item):
-        leads.append(Line(f"called by {python_frame_line(stack[-1], recording.facts.cwd)}"))
+        leads.append(Line(f"called by {place_text(stack[-1], recording.facts.cwd)}"))
     if event.kind is not EventKind.MISS and found.lookup is not None:
         leads.append(Line("the lookup that found no entry", found.lookup.first_moment))
     return Here(

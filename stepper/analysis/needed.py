@@ -11,7 +11,7 @@ from __future__ import annotations
 from stepper.analysis.shapes import Size
 from stepper.analysis.sites import own_frame, site_at
 from stepper.analysis.sources import path_of
-from stepper.client.text import python_frame_line
+from stepper.client.text import place_text
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.value import Value
@@ -107,10 +107,6 @@ def _calls(row: Instruction, stack: list[Value], names: tuple[str, ...]) -> bool
 
 def place_of(stack: tuple[PythonFrame, ...], cwd: str) -> str:
     """The innermost line, behind the program's own that leads there where it is a library's."""
-    there = python_frame_line(stack[-1], cwd)
+    there = place_text(stack[-1], cwd)
     own = own_frame(stack)
-    return (
-        there
-        if own is None or own is stack[-1]
-        else f"{python_frame_line(own, cwd)} (there {there})"
-    )
+    return there if own is None or own is stack[-1] else f"{place_text(own, cwd)} (there {there})"

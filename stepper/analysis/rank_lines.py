@@ -18,8 +18,8 @@ from stepper.client.text import (
     function_name,
     instruction_text,
     one_line,
+    place_text,
     plural,
-    python_frame_line,
     short_name,
     source_line,
 )
@@ -242,7 +242,7 @@ def _around_the_difference(mine: str | None, theirs: str | None) -> list[str]:
 def _caller(item: Translation) -> str:
     if not item.python_stack:
         return "from a place that is not recorded"
-    return f"at {python_frame_line(item.python_stack[-1])}"
+    return f"at {place_text(item.python_stack[-1])}"
 
 
 def _reason(item: Translation) -> str:
@@ -315,6 +315,6 @@ def _broken(items: tuple[Translation, Translation], sides: tuple[_Side, _Side]) 
                 for each in side.recording.graph_breaks(attempt.id)
             ]
             for each in breaks[-1:]:
-                where = python_frame_line(each.user_stack[-1]) if each.user_stack else ""
+                where = place_text(each.user_stack[-1]) if each.user_stack else ""
                 text = f"    {side.name} breaks the graph at {where}: {one_line(each.reason)}"
                 yield Line(clip(text, WIDTH), each.moment)

@@ -19,7 +19,7 @@ from stepper.analysis.recompile_series import TOLD, History
 from stepper.analysis.recompiles import apart, changes_of
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
-from stepper.client.text import plural, python_frame_line
+from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
 from stepper.recording.reader import Recording
 
@@ -63,7 +63,7 @@ def _shared(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
             )
         else:
             stack, cwd = asked.program_stack, entries.recording.facts.cwd
-            where = f" at {python_frame_line(stack[-1], cwd)}" if stack else ""
+            where = f" at {place_text(stack[-1], cwd)}" if stack else ""
             yield Advice(
                 "Sizes that were one symbol, because they had one value, differ; a symbol for each "
                 "would not save the entry: keep them equal or different in all calls, or do "

@@ -32,8 +32,8 @@ from stepper.client.text import (
     instruction_text,
     line_text,
     one_line,
+    place_text,
     plural,
-    python_frame_line,
     short_name,
     short_path,
     value_line,
@@ -131,7 +131,7 @@ def _uncompiled_lines(
             unlike.setdefault(failed_guards(recording, call), call)
         for call in unlike.values():
             if stack := callers_of(call):
-                where = python_frame_line(stack[-1], recording.facts.cwd)
+                where = place_text(stack[-1], recording.facts.cwd)
                 yield Line(f"  called by {where}", call.first_moment)
             for tried in failed_checks(recording, call):
                 yield from tried_lines(recording, tried, set())
@@ -296,10 +296,10 @@ def _recompilation(
     item, cwd = found.translation, recording.facts.cwd
     moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
     stack = callers_of(item)
-    by = f"  called by {python_frame_line(stack[-1], cwd)}" if stack else ""
+    by = f"  called by {place_text(stack[-1], cwd)}" if stack else ""
     yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
     for frame in reversed(stack[:-1]) if stack[:-1] != before[:-1] else ():
-        yield Line(f"      from {python_frame_line(frame, cwd)}", moment, "dim")
+        yield Line(f"      from {place_text(frame, cwd)}", moment, "dim")
     nearest = found.nearest
     shown = [*found.tried[:_ENTRIES]]
     if nearest is not None and not any(tried is nearest for tried in shown):
@@ -314,7 +314,7 @@ def _recompilation(
         others = f"nearest: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
         callers = callers_of(made)
         if callers and callers != stack:
-            by = f"made for a call by {python_frame_line(callers[-1], cwd)}"
+            by = f"made for a call by {place_text(callers[-1], cwd)}"
             yield Line(f"    {others}{by}", made.first_moment, "dim")
         elif len(found.tried) > 1:
             yield Line(f"    {others}made for a call from the same place", made.first_moment, "dim")
@@ -330,7 +330,7 @@ def _in_brief(
     item = found.translation
     moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
     stack = callers_of(item)
-    by = f"  called by {python_frame_line(stack[-1], recording.facts.cwd)}" if stack else ""
+    by = f"  called by {place_text(stack[-1], recording.facts.cwd)}" if stack else ""
     by = "" if stack == before else by
     yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
     nearest = found.nearest or next(iter(found.tried), None)

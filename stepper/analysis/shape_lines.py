@@ -22,8 +22,8 @@ from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     instruction_text,
     line_text,
+    place_text,
     plural,
-    python_frame_line,
     source_line,
 )
 from stepper.model.datum import text_of
@@ -190,7 +190,7 @@ def _computed(
             continue
         site = site_at(recording, end)
         assert site is not None
-        at = python_frame_line(site.line.place, recording.facts.cwd)
+        at = place_text(site.line.place, recording.facts.cwd)
         title = compiled_title(recording, item)
         how = "a number" if written.isdecimal() else "made of symbols"
         if _NAME.fullmatch(written):
@@ -392,7 +392,7 @@ def step_lines(recording: Recording, step: ShapeStep, *, asking: int = 0) -> Ite
     if step.node:
         yield Line(f"    for the node {step.node} = {step.target}", step.moment, "dim")
     for frame in step.asked_by[:asking]:
-        yield Line(f"    in torch: {python_frame_line(frame)}", step.moment, "dim")
+        yield Line(f"    in torch: {place_text(frame)}", step.moment, "dim")
 
 
 def decision_text(step: ShapeStep) -> str:
@@ -443,7 +443,7 @@ def _place(what: str, recording: Recording, step: ShapeStep) -> Iterator[Line]:
     stage = "" if step.stage is Stage.TRACING else f" by {step.stage}"
     yield Line(f"{what}{stage}{at}", step.moment)
     for frame in reversed(step.program_stack[:-1]):
-        yield Line(f"    called from {python_frame_line(frame, cwd)}", step.moment, "dim")
+        yield Line(f"    called from {place_text(frame, cwd)}", step.moment, "dim")
 
 
 def _undecided(recording: Recording, item: Translation) -> Iterator[Line]:

@@ -21,7 +21,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import Failure
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import function_name, python_frame_line
+from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import number
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
@@ -201,7 +201,7 @@ def _zero_one(it: Changing) -> Advice | None:
             f"; and hand over {expanded}.contiguous(): its strides are others where it is expanded"
         )
     if asked := _asked(it):
-        place = python_frame_line(asked.user_stack[-1], it.recording.facts.cwd)
+        place = place_text(asked.user_stack[-1], it.recording.facts.cwd)
         more += f"; but {place} asks for {asked.expression}, which takes a value"
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
     text = _never_a_symbol(it.history, it.name, it.dim or 0, more)

@@ -27,8 +27,8 @@ from stepper.client.text import (
     is_installed,
     line_text,
     one_line,
+    place_text,
     plural,
-    python_frame_line,
     short_name,
     short_path,
     source_line,
@@ -213,7 +213,7 @@ def _at(times: CompileTimes, tracing: int) -> str:
         return ""
     line = found[-1]
     cwd = times.recording.facts.cwd
-    return f"most of it at {python_frame_line(line.place, cwd)} ({time_words(line.total)})"
+    return f"most of it at {place_text(line.place, cwd)} ({time_words(line.total)})"
 
 
 def _forwards(pairs: list[tuple[Translation, Timed]]) -> list[Timed]:
@@ -352,7 +352,7 @@ def _by_guard(recording: Recording, times: CompileTimes, every: bool) -> Iterato
         if guard is not None:
             text = f"{guard.kind} {short_name(guard.source)}".rstrip()
             line = guard.user_line
-            cause = "" if line is None else f"  from {python_frame_line(line, recording.facts.cwd)}"
+            cause = "" if line is None else f"  from {place_text(line, recording.facts.cwd)}"
             alike.add(f"{text}{cause}", each.total, guard.moment)
     title = f"guards, made in {time_words(whole)} of {time_words(times.spent({GUARDS}))}"
     yield from alike.lines(f"{title} for building them", "guard", whole, every)

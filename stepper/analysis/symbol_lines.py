@@ -8,7 +8,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.shape_lines import LATE, NOT_TOLD, WHY
 from stepper.analysis.shapes import Symbol, symbols_at
 from stepper.analysis.sources import spelled
-from stepper.client.text import python_frame_line
+from stepper.client.text import place_text
 from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
@@ -69,6 +69,6 @@ def step_text(step: ShapeStep, cwd: str) -> str:
     why = f"  because {WHY[step.why]}" if step.why in WHY else ""
     stage = "" if step.stage is Stage.TRACING else f"  by {step.stage}"
     stack = step.program_stack
-    where = f"  {python_frame_line(stack[-1], cwd)}" if stack else ""
+    where = f"  {place_text(stack[-1], cwd)}" if stack else ""
     late = f"  {LATE[step.late]}" if step.late else ""
     return f"{step.kind}  {step.text}{why}{stage}{late}{where}"

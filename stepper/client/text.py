@@ -295,11 +295,6 @@ def bytecode_listing(
     return lines
 
 
-def python_frame_line(frame: PythonFrame, cwd: str = "") -> str:
-    """`demo.py:30 in main`."""
-    return f"{short_path(frame.filename, cwd)}:{frame.line} in {frame.function}"
-
-
 def block_line(block: Block, code: Code | None = None) -> str:
     """`with NullContextVariable, handler at 42, stack 3`."""
     what = f"with {block.context}" if block.context else "try"
@@ -461,7 +456,7 @@ def graph_break_lines(graph_break: GraphBreak, cwd: str = "") -> list[str]:
     lines.extend(f"Hint: {hint}" for hint in hints if hint not in said)
     if graph_break.user_stack:
         lines.append("User stack:")
-        lines.extend(f"  {python_frame_line(frame, cwd)}" for frame in graph_break.user_stack)
+        lines.extend(f"  {place_text(frame, cwd)}" for frame in graph_break.user_stack)
     if not graph_break.resumes:
         lines.append("The whole frame is given up and runs uncompiled.")
     return lines

@@ -22,7 +22,6 @@ from stepper.client.text import (
     one_line,
     place_text,
     plural,
-    python_frame_line,
     short_name,
     side_effect_line,
     source_line,
@@ -67,14 +66,14 @@ def where(shell: Shell, argument: str) -> None:
     stopped = shell.session.stopped
     if stopped is not None and shell.cursor.at_stop and stopped.stack:
         # What was recorded last is over: the program is elsewhere.
-        shell.screen.lines(f"   {python_frame_line(frame, cwd)}" for frame in stopped.stack)
+        shell.screen.lines(f"   {place_text(frame, cwd)}" for frame in stopped.stack)
         return
     if (ending := ending_at(recording, state.moment.id)) is not None:
         place = recording.place_of_end(ending)
-        told = "not recorded where" if place is None else f"at {python_frame_line(place, cwd)}"
+        told = "not recorded where" if place is None else f"at {place_text(place, cwd)}"
         shell.screen.say(f"{ending.kind}: {told}; the calls of the moment before it:")
     for frame in translation.python_stack:
-        shell.screen.say(f"   {python_frame_line(frame, cwd)}", "dim")
+        shell.screen.say(f"   {place_text(frame, cwd)}", "dim")
     selected = shell.selected % len(state.frames)
     owners = [recording.owners.around(each.frame) for each in state.frames]
     layers = ["" if owner is None else layer_of(owner.path) for owner in owners]

@@ -32,8 +32,8 @@ VERSION = 14
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
-    14: "Where in the program cache entries ended stands in `entry_end`. In 13 only the texts of their "
-    "events say it, which nobody reads as data.",
+    14: "Where in the program cache entries ended stands in `entry_end`. In 13 only the texts of "
+    "their events say it, which nobody reads as data.",
     13: "What it took to make guards stands in `guards_made`; in 12 each had a row in `timing`.",
     12: "Lookups that found what an earlier one has found stand in `repeated_lookups`. Files of "
     "format 11 have none of it.",

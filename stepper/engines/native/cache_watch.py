@@ -16,7 +16,6 @@ from stepper.engines.common.cache_news import CacheNews, Place, place
 from stepper.engines.common.entry_news import Death, EntryNews
 from stepper.engines.native.cache import BOOK, KnownEntry
 from stepper.model.cache import EntryState
-from stepper.model.trace import EventKind
 from stepper.native.library import is_library
 from stepper.native.runtime.cache_entry import RESET, GuardedCode
 

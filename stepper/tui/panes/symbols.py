@@ -8,7 +8,7 @@ from functools import partial
 from stepper.analysis.shape_lines import LATE
 from stepper.analysis.shapes import Symbol
 from stepper.analysis.symbol_lines import no_symbol, range_text, stands_for, step_text
-from stepper.client.text import plural, python_frame_line
+from stepper.client.text import place_text, plural
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.trace import Phase
@@ -93,4 +93,4 @@ def _frames(frames: tuple[PythonFrame, ...]) -> Sequence[Branch]:
 
 
 def _frame_row(how: str, frame: PythonFrame) -> Row:
-    return row((f"{how}{python_frame_line(frame)}", "dim"))
+    return row((f"{how}{place_text(frame)}", "dim"))
