@@ -300,11 +300,9 @@ class Recorder:
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
 
     def skipped(self, name: str, filename: str, line: int, reason: str) -> None:
-        self._writer.skipped_frame(
-            trace.SkippedFrame(
-                self._next("skipped frame"), self.moment, name, filename, line, reason
-            )
-        )
+        number = self._next("skipped frame")
+        frame = trace.SkippedFrame(number, self.moment, name, filename, line, reason)
+        self._writer.skipped_frame(frame)
         text = f"{name} ({filename}:{line}): {reason}"
         self._occurred(EventKind.SKIP, text, None, Subject(name=name))
 
