@@ -8,6 +8,7 @@ is seen by its folder of packages: no Python is started to ask.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from pathlib import Path
 from stepper.support.system import user
 
 _NAMES = (".venv", "venv")
+_TORCH = "lib*/python3*/*-packages/torch/__init__.py"
 
 
 def python_of(folder: str) -> str:
@@ -51,4 +53,17 @@ def _is_ours(environment: Path) -> bool:
 def _has_torch(environment: Path) -> bool:
     if environment.resolve() == Path(sys.prefix).resolve():
         return False
-    return any(environment.glob("lib*/python3*/site-packages/torch/__init__.py"))
+    return any(any(place.glob(_TORCH)) for place in _places(environment))
+
+
+def _places(environment: Path) -> Iterator[Path]:
+    """An environment, and what it was made from if it has the packages of that, too."""
+    yield environment
+    settings = {}
+    with contextlib.suppress(OSError, UnicodeDecodeError):
+        for line in (environment / "pyvenv.cfg").read_text().splitlines():
+            name, _, value = line.partition("=")
+            settings[name.strip().lower()] = value.strip()
+    if settings.get("include-system-site-packages", "").lower() == "true" and "home" in settings:
+        base = Path(settings["home"]).parent
+        yield from (base, base / "local")  # Debian's pip installs below the second
