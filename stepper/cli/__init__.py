@@ -7,6 +7,7 @@ answers at once.
 from __future__ import annotations
 
 import atexit
+import errno
 import gc
 import os
 import sys
@@ -20,6 +21,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run a command line; return its exit code (2: it was used wrongly)."""
     if argv is None:  # the process is ours
         argv = sys.argv[1:]
+        if sys.stdout is None:  # it is closed: nobody reads it
+            sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         say_what_is_uncaught()
         # What was read of a recording is not looked through once more when the process ends.
         atexit.register(gc.freeze)
@@ -34,6 +37,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read our output has left, e.g. `head`; what is still buffered goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + 13  # SIGPIPE, where there is one
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            raise
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        say(f"stepper: the output cannot be written: {error.strerror}", sys.stderr)
+        return 1
 
 
 def _carry_out(argv: Sequence[str]) -> int:

@@ -14,6 +14,7 @@ from stepper.cli.config import Config, ConfigError, load_config
 from stepper.cli.examples import EXAMPLES
 from stepper.model.breakpoint import Breakpoint, BreakpointError, parse_breakpoint
 from stepper.model.printing import say
+from stepper.support.system import here
 
 if TYPE_CHECKING:
     from stepper.client.launch import LaunchSpec
@@ -280,7 +281,7 @@ def config_here() -> Config:
         UsageError: it cannot be understood.
     """
     try:
-        return load_config(Path.cwd())
+        return load_config(Path(here()))
     except ConfigError as error:
         raise UsageError(str(error)) from None
 

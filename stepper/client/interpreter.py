@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
-from stepper.support.system import user
+from stepper.support.system import absolute, here, user
 
 _NAMES = (".venv", "venv")
 _TORCH = "lib*/python3*/*-packages/torch/__init__.py"
@@ -25,7 +25,7 @@ def python_of(folder: str) -> str:
     """The interpreter for a program in a folder; empty: stepper's own."""
     if find_spec("torch") is not None:
         return ""
-    for environment in _environments(Path(os.path.abspath(folder))):
+    for environment in _environments(Path(absolute(folder))):
         python = environment / "bin" / "python"
         if python.exists() and _has_torch(environment):
             return str(python)
@@ -36,7 +36,8 @@ def _environments(folder: Path) -> Iterator[Path]:
     for variable in ("VIRTUAL_ENV", "CONDA_PREFIX"):
         if active := os.environ.get(variable):
             yield Path(active)
-    for place in dict.fromkeys((folder, *folder.parents, Path.cwd(), *Path.cwd().parents)):
+    current = Path(here())
+    for place in dict.fromkeys((folder, *folder.parents, current, *current.parents)):
         for name in _NAMES:
             # Not one that somebody else has put above us, for instance into /tmp.
             if _is_ours(place / name):

@@ -35,6 +35,7 @@ from stepper.recording.occupied import in_use, is_recording, writer_of
 from stepper.recording.process_entry import SUFFIX
 from stepper.recording.session_folder import make
 from stepper.support.debug_log import log
+from stepper.support.system import absolute, here
 
 
 class LaunchError(Exception):
@@ -192,11 +193,11 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
                 "Choose a file with -o FILE, or set XDG_STATE_HOME"
             ) from None
     argv = tuple(command_line(spec))
-    here = _here()
-    program = program_file(spec.kind, spec.target, here)
+    started_in = here()
+    program = program_file(spec.kind, spec.target, started_in)
     return DebuggeeConfig(
         stepper=stepper.__version__,
-        recording=os.path.abspath(recording),
+        recording=absolute(recording),
         channel=channel,
         engine=spec.engine,
         detail=spec.detail,
@@ -210,7 +211,7 @@ def make_config(spec: LaunchSpec, channel: int | None) -> DebuggeeConfig:
         changes=spec.changes,
         path_entry=startup_directory(),
         argv=argv,
-        origin=origin_of(argv, folder=here, engine=spec.engine, program=program),
+        origin=origin_of(argv, folder=started_in, engine=spec.engine, program=program),
     )
 
 
@@ -229,13 +230,6 @@ def _session_folder(spec: LaunchSpec) -> str:
         raise LaunchError(f"cannot make the folder {path}: {error.strerror}") from None
 
 
-def _here() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it has been deleted
-        return ""
-
-
 def check_output(path: str) -> None:
     """See that a recording can be made there, before a program is started for it.
 
@@ -244,7 +238,7 @@ def check_output(path: str) -> None:
         recording that another program still writes.
     """
     path = path.replace("{rank}", os.environ.get("RANK", "0"))
-    directory = os.path.dirname(os.path.abspath(path))
+    directory = os.path.dirname(absolute(path))
     if not os.path.isdir(directory):
         raise LaunchError(f"cannot record to {path}: there is no directory {directory}")
     if not os.access(directory, os.W_OK):
@@ -288,7 +282,7 @@ def command_line(spec: LaunchSpec, folder: str = "") -> list[str]:
     elif spec.kind == "code":
         command += ["-c", spec.target]
     else:
-        path = os.path.abspath(os.path.join(folder, spec.target))
+        path = absolute(os.path.join(folder, spec.target))
         if spec.target != "-" and not os.path.exists(path):
             raise LaunchError(f"can't open file {path!r}: no such file")
         command.append(spec.target)

@@ -18,6 +18,7 @@ from stepper.client.text import ELLIPSIS, short_name, short_path
 from stepper.model.breakpoint import Breakpoint, BreakpointKind
 from stepper.model.method_names import local_name
 from stepper.model.trace import SessionFacts
+from stepper.support.system import here
 
 _MEMBER = re.compile(
     r"\.(?:__dict__\['_(?:modules|parameters|buffers)'\]|_modules|_parameters|_buffers)\['(\w+)'\]"
@@ -99,7 +100,7 @@ def brief_breakpoint(breakpoint: Breakpoint, cwd: str = "") -> str:
     """A breakpoint as it is written, but for its file: `…/modeling_gpt2.py:274, once`."""
     if breakpoint.kind is not BreakpointKind.LINE:
         return str(breakpoint)
-    path = short_path(breakpoint.pattern, cwd or os.getcwd())
+    path = short_path(breakpoint.pattern, cwd or here())
     return str(msgspec.structs.replace(breakpoint, pattern=clip_middle(path, _PATH)))
 
 

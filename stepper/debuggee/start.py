@@ -42,6 +42,7 @@ from stepper.recording.writer import Writer
 from stepper.support.arrival import when_imported
 from stepper.support.debug_log import log
 from stepper.support.needed import explain_import
+from stepper.support.system import absolute, here
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -427,7 +428,7 @@ def collect_facts(config: DebuggeeConfig, capabilities: Capabilities) -> Session
     """What this session is a session of."""
     return SessionFacts(
         argv=config.argv or tuple(getattr(sys, "orig_argv", ())),
-        cwd=_cwd(),
+        cwd=here(),
         pid=os.getpid(),
         rank=rank(),
         python=".".join(map(str, sys.version_info[:3])),
@@ -445,13 +446,6 @@ def collect_facts(config: DebuggeeConfig, capabilities: Capabilities) -> Session
     )
 
 
-def _cwd() -> str:
-    try:
-        return os.getcwd()
-    except OSError:  # it has been deleted
-        return ""
-
-
 def torch_version() -> str:
     """The version of the torch that the program would import; empty when there is none."""
     for entry in sys.path:
@@ -467,7 +461,7 @@ def torch_version() -> str:
 def fill_in(path: str) -> str:
     """A recording's path with `{pid}` and `{rank}` filled in, made absolute."""
     rank = os.environ.get("RANK", "0")
-    return os.path.abspath(path.replace("{pid}", str(os.getpid())).replace("{rank}", rank))
+    return absolute(path.replace("{pid}", str(os.getpid())).replace("{rank}", rank))
 
 
 keep_out()

@@ -18,3 +18,16 @@ for _name in ("O_CLOEXEC", "O_NONBLOCK", "O_NOFOLLOW", "O_BINARY"):
 def user() -> int:
     """The number of this user, as the files that are made here have it."""
     return os.getuid() if hasattr(os, "getuid") else 0
+
+
+def here() -> str:
+    """The current directory; empty: it has been deleted."""
+    try:
+        return os.getcwd()
+    except OSError:
+        return ""
+
+
+def absolute(path: str) -> str:
+    """A path from the current directory, as `os.path.abspath` has it where there is one."""
+    return os.path.normpath(os.path.join(here(), path))

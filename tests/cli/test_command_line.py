@@ -158,6 +158,49 @@ def test_what_a_command_does_not_need_is_not_imported(
     assert result.stdout.splitlines()[-1] == "heavy: []"
 
 
+def test_a_folder_that_was_deleted_is_as_good_as_any(stepper: Run, tmp_path: Path) -> None:
+    """A shell can stand in one; Python runs a program there."""
+    (tmp_path / "program.py").write_text("print('it ran')\n")
+    words = 'mkdir gone; cd gone; rmdir ../gone; exec "$0" -m stepper'
+    for asked, status, said in (
+        (f"record {tmp_path}/program.py", 0, "it ran"),
+        ("record program.py", 2, "can't open file 'program.py'"),
+        (f"record -o run.stepper {tmp_path}/program.py", 2, "cannot record to run.stepper"),
+    ):
+        done = subprocess.run(
+            ["sh", "-c", f"{words} {asked}", sys.executable],
+            cwd=tmp_path,
+            env=environment(tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert (done.returncode, "Traceback" in done.stderr) == (status, False), done.stderr
+        assert said in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("output", "status", "said"),
+    [(">&-", 0, ""), ("> /dev/full", 1, "the output cannot be written: No space left")],
+)
+def test_an_output_that_is_closed_or_full(
+    output: str, status: int, said: str, stepper: Run, tmp_path: Path
+) -> None:
+    command = f'"$0" -m stepper list {output}'
+    done = subprocess.run(
+        ["sh", "-c", command, sys.executable],
+        env=environment(tmp_path),
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == status
+    assert said in done.stderr
+    assert "Traceback" not in done.stderr
+
+
 @pytest.mark.parametrize(
     ("code", "expected"),
     [("raise SystemExit(3)", 3), ("import os; os._exit(5)", 5), ("pass", 0), ("1/0", 1)],
