@@ -446,6 +446,12 @@ def version_of(tensor: torch.Tensor) -> int:
     return int(tensor._version)
 
 
+def set_versions(versions: Sequence[tuple[torch.Tensor, int]]) -> None:
+    """Have tensors count as changed in place so often."""
+    if versions:
+        _C._autograd._unsafe_set_version_counter(*map(tuple, zip(*versions, strict=True)))
+
+
 def storage_address(tensor: torch.Tensor) -> int:
     """Where a tensor's storage is; tensors that share one have the same."""
     return int(tensor.untyped_storage()._cdata)

@@ -1,10 +1,10 @@
 """Operators that raise nothing once their arguments fit.
 
-A graph that changes its inputs cannot be run again by the program itself, should it raise an
-exception half-way: what stands before that would be done twice. So such a graph may stand beside
-other changes, or under a handler, only where there is nothing in it that could raise: whether sizes
-and dtypes fit is known from the run on fake tensors, and of these operators the data decides
-nothing else. Nor do they warn of anything, which a program can have made an error.
+Should a graph that changes its inputs raise an exception half-way, the program runs on what they
+held before, if there is something else that it would change. To keep that is not free, and not
+needed where nothing in the graph could raise: whether sizes and dtypes fit is known from the run on
+fake tensors, and of these operators the data decides nothing else. Nor do they warn of anything,
+which a program can have made an error.
 
 What they also refuse is to write where the memory is that of another tensor, too, in part. That is
 looked at apart (`OutputGraph.overlaps`), and of inputs checked at each call (`frame_code`).

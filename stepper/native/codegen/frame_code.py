@@ -9,8 +9,8 @@ It is the program's own code with a part put in at its beginning:
 
 So what the graph raises is raised by the program itself: nothing has been changed yet when the
 graph runs, and so the frame can be run as it is, and finds its own exception, at its own line,
-under its own handlers; a graph that draws random numbers puts the generators back. Only a graph
-that changes its inputs cannot be run again like that.
+under its own handlers; what the graph has drawn or written is put back. Only a graph that changes
+its inputs and stands alone is not run again like that.
 
 Where no resume function is possible (while an exception is handled), or none is worth it (in a loop
 in which nothing is computed), the program's code is entered at the instruction that broke the graph
@@ -31,15 +31,20 @@ from stepper.native.codegen.pending_changes import (
     write_changes,
     write_grad_mode,
 )
+from stepper.native.codegen.putting_back import (
+    write_letting_go,
+    write_putting_back,
+    write_saving,
+)
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import are_apart
-from stepper.native.tracing.random_draws import write_putting_back, write_saving
 from stepper.native.variables.tensor import storage_of
 from stepper.support.bytecode_package import Label, TryBegin, TryEnd
 
 if TYPE_CHECKING:
+    from stepper.native.source import Source
     from stepper.native.tracing.output_graph import OutputGraph
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
 
@@ -71,7 +76,7 @@ def finish(codegen: PyCodegen) -> None:
     nodes = list(codegen.graph_outputs)
     graph_code: list[object] = []
     again = Label()
-    compiled = None
+    whole = False
     own, recovery = PyCodegen(tx), PyCodegen(tx)
     output.remove_unused(nodes)
     if not output.is_empty:
@@ -81,31 +86,48 @@ def finish(codegen: PyCodegen) -> None:
         own.load_arguments(arguments)
         own.call(len(arguments))
         own.store(own.own_name("graph_out"))
-        if output.mutates_inputs:
-            # What such a graph raises cannot be raised again by the program itself.
-            fails = output.overlaps or not cannot_fail(output.graph)
-            beside = output.handled or output.side_effects.pending
-            if beside and (fails or not _guard_memory(output)):
-                how = "under a handler" if output.handled else "beside other changes"
-                raise unimplemented(f"an operator that changes an input, {how}")
-            graph_code = own.output
-        else:
-            if output.fake_mode.draws:
-                write_saving(recovery)
-                graph_code, recovery.output = recovery.output, []
-                write_putting_back(recovery)
-            begin = TryBegin(again, push_lasti=False, stack_depth=0)
-            graph_code += [begin, *own.output, TryEnd(begin)]
-    whole = compiled is not None and not output.mutates_inputs
-    body = [*graph_code, *codegen.output]
+        written: list[Source] = []
+        beside = output.handled or output.side_effects.pending
+        if output.mutates_inputs and beside and (output.overlaps or _may_fail(output)):
+            written = _written(output)
+        whole = bool(written) or not output.mutates_inputs
+        saves = whole and bool(output.fake_mode.draws or written)
+        if saves:
+            saving = PyCodegen(tx)
+            write_saving(saving, bool(output.fake_mode.draws), written)
+            write_letting_go(own)
+            write_putting_back(recovery)
+            graph_code = saving.output
+        begin = TryBegin(again, push_lasti=False, stack_depth=0)
+        graph_code += [begin, *own.output, TryEnd(begin)] if whole else own.output
     handler = (again, recovery.output) if whole else None
+    body = [*graph_code, *codegen.output]
     code = assemble(tx.f_code, body, handler, codegen.entered)
     output.translation.finished(tx, code)
 
 
-def _guard_memory(output: OutputGraph) -> bool:
-    """Have it checked that no input that the graph writes to shares its memory with another one:
-    operators refuse to write where that is so in part. False: it is so now."""
+def _written(output: OutputGraph) -> list[Source]:
+    """The inputs that the graph writes to.
+
+    Raises:
+        Unsupported: one of them cannot be given what it held.
+    """
+    found = []
+    for node, arg in output.graphargs.items():
+        fake, example = node.meta["example_value"], arg.example
+        if isinstance(example, torch.Tensor) and storage_of(fake) in output.written:
+            leaf = example.is_leaf and example.requires_grad
+            if (fake.requires_grad and not leaf) or 0 in example.stride():
+                raise unimplemented("an operator that changes an input, beside other changes")
+            found.append(arg.source)
+    return found
+
+
+def _may_fail(output: OutputGraph) -> bool:
+    """Whether the graph may raise. If that hangs on no input that it writes to sharing its memory
+    with another one, where operators refuse to write, have that checked."""
+    if not cannot_fail(output.graph):
+        return True
     written: dict[str, torch.Tensor] = {}
     others: dict[str, torch.Tensor] = {}
     for node, arg in output.graphargs.items():
@@ -113,7 +135,7 @@ def _guard_memory(output: OutputGraph) -> bool:
             is_written = storage_of(node.meta["example_value"]) in output.written
             (written if is_written else others)[arg.source.name()] = arg.example
     if not are_apart([*written.values()], [*others.values()]):
-        return False
+        return True
     condition = f"___are_apart([{', '.join(written)}], [{', '.join(others)}])"
     output.install_guard(None, GuardBuilder.EXPRESSION, name=condition)
-    return True
+    return False

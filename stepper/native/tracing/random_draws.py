@@ -1,23 +1,14 @@
-"""Graphs that draw random numbers.
-
-A graph that raises is followed by the program's own code, from its first instruction, and that
-draws the same numbers again: so the generators are put back first. Only graphs with an operator
-that draws pay for it; which these are the operators say themselves, by a tag, when they run on fake
-tensors.
-"""
+"""Which graphs draw random numbers: operators say by a tag that they do, when they run on fake
+tensors."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
-from stepper import _C
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.versions import FakeTensorMode, arguments_of, take_fake_mode
-
-if TYPE_CHECKING:
-    from stepper.native.protocols import Codegen
 
 
 class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped
@@ -58,38 +49,3 @@ def _drops_nothing(func: Any, args: Any, kwargs: Any) -> bool:
             given = args[index] if index < len(args) else argument.default_value
             return bool(kwargs.get("dropout_p", given) == 0.0)
     return False
-
-
-def generator_states() -> list[torch.Tensor]:
-    """The states of the default generators: the CPU's, and those of CUDA devices in use."""
-    states = [torch.get_rng_state()]
-    cuda: Any = torch.cuda
-    if cuda.is_initialized():
-        states += cuda.get_rng_state_all()
-    return states
-
-
-def put_back(states: list[torch.Tensor]) -> None:
-    """Give the generators the states that `generator_states` returned."""
-    torch.set_rng_state(states[0])
-    if len(states) > 1:
-        torch.cuda.set_rng_state_all(states[1:])
-
-
-for function in (generator_states, put_back):
-    _C.set_skip(function.__code__, "recursive")
-
-
-def write_saving(codegen: Codegen) -> None:
-    """Keep the states, before the graph runs."""
-    codegen.load_callable(generator_states)
-    codegen.call(0)
-    codegen.store(codegen.own_name("random"))
-
-
-def write_putting_back(codegen: Codegen) -> None:
-    """Give them back, after it has raised."""
-    codegen.load_callable(put_back)
-    codegen.emit("LOAD_FAST", codegen.own_name("random"))
-    codegen.call(1)
-    codegen.pop_top()

@@ -332,7 +332,7 @@ def test_the_limit_of_the_cache_is_an_error(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_an_entry_with_a_break_does_not_serve_a_call_that_is_to_be_one_graph() -> None:
     def breaks(x: torch.Tensor) -> Any:
-        return x.sum().numpy()
+        return x.sum().numpy().tolist()
 
     assert native.optimize(run_graph)(breaks)(torch.ones(2)) == 2.0
     with pytest.raises(native.Unsupported):

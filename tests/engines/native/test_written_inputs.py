@@ -10,6 +10,7 @@ import pytest
 import torch
 
 import stepper
+from tests.engines.native.harness import check
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -45,6 +46,25 @@ def handled(a: torch.Tensor, b: torch.Tensor, log: list[int]) -> torch.Tensor:
     except RuntimeError:
         log.append(2)
     log.append(3)
+    return a
+
+
+def looked_up(a: torch.Tensor, b: torch.Tensor, log: list[int]) -> torch.Tensor:
+    log.append(1)
+    a.add_(torch.rand(5))
+    log.append(2)
+    a[:] = torch.arange(3.0)[b.long()] + a
+    log.append(3)
+    return a
+
+
+def looked_up_handled(a: torch.Tensor, b: torch.Tensor, log: list[int]) -> torch.Tensor:
+    for _ in range(2):
+        try:
+            a.add_(torch.rand(5))
+            a.mul_(torch.arange(3.0)[b.long()])
+        except IndexError:
+            log.append(2)
     return a
 
 
@@ -85,17 +105,21 @@ MADE = [apart, shifted, same, alike, expanded, parts, a_leaf]
 
 def outcome(function: Callable[..., Any], arguments: Arguments) -> str:
     log: list[int] = []
+    torch.manual_seed(0)
     try:
         function(*arguments, log)
         error = ""
-    except RuntimeError as raised:
+    except (RuntimeError, IndexError) as raised:
         error = str(raised)
-    return f"{[each.tolist() for each in arguments]} {log} {error}"
+    found = [(each.tolist(), each._version, each.grad_fn) for each in arguments]
+    return f"{found} {log} {error} {torch.rand(1)}"
 
 
 @pytest.mark.parametrize("first", [apart, shifted], ids=lambda each: each.__name__)
 @pytest.mark.parametrize(
-    "function", [added, stored, for_each, handled], ids=lambda each: each.__name__
+    "function",
+    [added, stored, for_each, handled, looked_up, looked_up_handled],
+    ids=lambda each: each.__name__,
 )
 def test_what_was_done_before_is_done(
     function: Callable[..., Any], first: Callable[[], Arguments]
@@ -103,3 +127,13 @@ def test_what_was_done_before_is_done(
     compiled = stepper.compile(function, backend="eager")
     for made in (first, *MADE):
         assert outcome(compiled, made()) == outcome(function, made()), made.__name__
+
+
+def test_what_the_data_can_make_fail_is_in_one_graph_with_other_changes() -> None:
+    def counted(a: torch.Tensor, b: torch.Tensor, log: list[int]) -> torch.Tensor:
+        log.append(1)
+        a.add_(1)
+        return torch.arange(3.0)[b.long()] + a
+
+    explanation = check(counted, *apart(), [])
+    assert (explanation.graph_count, explanation.breaks, explanation.skips) == (1, [], [])

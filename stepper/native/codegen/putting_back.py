@@ -1,0 +1,86 @@
+"""What a graph has changed when it raises.
+
+A graph that raises is followed by the program's own code, from its first instruction, which draws
+the same numbers again, and writes to the same inputs: so the generators are put back first, and the
+inputs are given what they held. Only graphs with an operator that draws pay for it, and those that
+write to inputs beside other changes of the program, where something could raise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stepper import _C
+from stepper.native.versions import set_versions, version_of
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen
+    from stepper.native.source import Source
+
+
+class Before:
+    """How it was.
+
+    generators: the states of the default ones, the CPU's and those of CUDA devices in use; empty:
+        the graph draws nothing.
+    inputs: those that the graph writes to, with what each holds and how often it was written to.
+    """
+
+    def __init__(self, draws: bool, written: Sequence[torch.Tensor]) -> None:
+        self.generators: list[torch.Tensor] = []
+        if draws:
+            self.generators = [torch.get_rng_state()]
+            cuda: Any = torch.cuda
+            if cuda.is_initialized():
+                self.generators += cuda.get_rng_state_all()
+        self.inputs = [(each, each.detach().clone(), version_of(each)) for each in written]
+
+    def put_back(self) -> None:
+        """Have it be so again."""
+        if self.generators:
+            torch.set_rng_state(self.generators[0])
+            if len(self.generators) > 1:
+                torch.cuda.set_rng_state_all(self.generators[1:])
+        for each, held, version in self.inputs:
+            if version_of(each) != version:
+                each.detach().copy_(held)
+        set_versions([(each, version) for each, _, version in self.inputs])
+
+
+def _before(draws: bool, *written: torch.Tensor) -> Before:
+    return Before(draws, written)
+
+
+def _put_back(before: Before) -> None:
+    before.put_back()
+
+
+for function in (_before, _put_back, Before.__init__, Before.put_back):
+    _C.set_skip(function.__code__, "recursive")
+
+
+def write_saving(codegen: Codegen, draws: bool, written: list[Source]) -> None:
+    """Keep how it is, before the graph runs."""
+    codegen.load_callable(_before)
+    codegen.load_const(draws)
+    for source in written:
+        codegen(source)
+    codegen.call(1 + len(written))
+    codegen.store(codegen.own_name("before"))
+
+
+def write_putting_back(codegen: Codegen) -> None:
+    """Have it be so again, after the graph has raised."""
+    codegen.load_callable(_put_back)
+    codegen.emit("LOAD_FAST", codegen.own_name("before"))
+    codegen.call(1)
+    codegen.pop_top()
+    write_letting_go(codegen)
+
+
+def write_letting_go(codegen: Codegen) -> None:
+    """Keep it no longer."""
+    codegen.emit("DELETE_FAST", codegen.own_name("before"))
