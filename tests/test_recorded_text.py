@@ -90,6 +90,9 @@ IN_ANALYSIS = {
     "failed_lines.py": {"_failed": "torch's message, into its lines"},
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
+        "": "torch's message, and its names of operators",
+        "_operator": "torch's names of operators",
+        "_writer": "torch's message, and its names of operators",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
     },
@@ -138,6 +141,7 @@ IN_ANALYSIS = {
         "_few_objects": "torch's sources",
         "_have": "torch's sources",
         "_length": "torch's sources",
+        "_reached": "ours: a lookup's words for what is not there",
     },
     "places.py": {
         "": "the program's text",

@@ -12,9 +12,10 @@ from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.failures import Failed, fixed_sizes, operands
+from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import histories
-from stepper.analysis.recompiles import recompilations
+from stepper.analysis.recompiles import apart, changes_of, failed_checks, recompilations
 from stepper.analysis.shapes import Size
 from stepper.analysis.sources import path_of
 from stepper.model.failure import FailedStage
@@ -24,6 +25,7 @@ from stepper.recording.reader import Recording
 
 _REFUSED = ("FailOnRecompileLimitHit", "RecompileError")
 _UNSUPPORTED = "Unsupported"
+_NO_MORE = "stance is 'fail_on_recompile'"
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
 _UNLIKE = (" to have same metadata but found:", " to have same number of outputs but got ")
@@ -106,6 +108,27 @@ def _refused(recording: Recording, failed: Failed) -> Remedy | None:
     return Remedy(advice[0].text.replace("{", "{{").replace("}", "}}")) if advice else None
 
 
+def _stance(recording: Recording, failed: Failed) -> Remedy | None:
+    """A call that no entry serves, where nothing is to be compiled any more."""
+    if failed.lookup is None or _NO_MORE not in failed.failure.message:
+        return None
+    words = "call it with such inputs before the stance is set, so that there is an entry for them"
+    tried = [*failed_checks(recording, failed.lookup)]
+    nearest = min(tried, key=lambda each: apart(changes_of(each)), default=None)
+    if nearest is None or nearest.translation is None:
+        return Remedy(words)
+    entry, changes = recording.translation(nearest.translation), changes_of(nearest)
+    sizes = [
+        (spelled_inside(recording, entry, source), by)
+        for source, by in changes
+        if by.what == "size" and by.actual not in (0, 1) and by.expected not in (0, 1)
+    ]
+    if len(sizes) == len(changes):
+        marks = " and ".join(f"torch._dynamo.mark_dynamic({name}, {by.at})" for name, by in sizes)
+        words += f"; with {marks} before that one serves every such size"
+    return Remedy(words.replace("{", "{{").replace("}", "}}"))
+
+
 def _number(recording: Recording, failed: Failed) -> Remedy | None:
     """A function that takes a number is given a tensor of one, and torch makes a symbol of it
     within the call, which nothing in the graph holds."""
@@ -129,7 +152,16 @@ def _branches(recording: Recording, failed: Failed) -> Remedy | None:
 
 def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
     """A number that comes from data, or a marked size, that the program needs the value of."""
-    if _DEPENDS_ON_DATA not in failed.failure.message or failed.translation is None:
+    if _DEPENDS_ON_DATA not in failed.failure.message:
+        return None
+    if failed.failure.stage is FailedStage.EXPORT:
+        if "Could not extract" in failed.failure.message and "int(" in failed.text:
+            return Remedy(
+                "int() asks for the number itself: .item() in its place makes it a symbol of the "
+                "exported program; or keep it a tensor"
+            )
+        return advised(Broken(failed.failure.exception, failed.failure.message))
+    if failed.translation is None:
         return None
     attempt = recording.state(failed.moment).attempt
     return advised(
@@ -152,6 +184,16 @@ def _carried(recording: Recording, failed: Failed) -> Remedy | None:
     )
 
 
+def _written(recording: Recording, failed: Failed) -> Remedy | None:
+    """A result that the backward needs, and the program has written into."""
+    if "modified by an inplace operation" not in failed.failure.message:
+        return None
+    return Remedy(
+        "the backward needs what is written into: make a new tensor (x = x * 2 in place of "
+        "x.mul_(2)), or write into a clone()"
+    )
+
+
 def _forbidden(recording: Recording, failed: Failed) -> Remedy | None:
     """A function that Dynamo refuses in compiled code, mark_dynamic for one."""
     if "Attempt to trace forbidden callable" not in failed.failure.message:
@@ -165,10 +207,12 @@ RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "no fake": _without_fake,
     "not begun": _not_begun,
     "recompilation refused": _refused,
+    "stance": _stance,
     "number": _number,
     "branches": _branches,
     "undecided": _undecided,
     "carried": _carried,
+    "written": _written,
     "forbidden": _forbidden,
 }
 """In the order in which they are asked."""

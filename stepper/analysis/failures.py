@@ -9,6 +9,8 @@ when it was raised, and of library code that was inlined, the program's call tha
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from stepper.analysis.handed_on import name_inside
@@ -33,6 +35,12 @@ _TAKES = {
     "BUILD_TEMPLATE": 2, "BUILD_INTERPOLATION": 2,
 }  # fmt: skip
 """How many values of the stack an instruction takes; of others: those of its argument, or one."""
+_WRITTEN = re.compile(
+    r"modified by an inplace operation: .*, which is output \d+ of "
+    r"(?P<operator>\w+?)(?:Backward\d+)?,"
+)
+_IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.i\w+)")
+"""How operators are called that write into what they are given."""
 _COUNTED = ("CALL", "BUILD_")
 _TAKES_ONE = ("POP_JUMP_", "JUMP_IF_", "TO_BOOL", "UNARY_")
 _MOST_OPERANDS = 6
@@ -257,6 +265,8 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
     ours = next((at for at, site in enumerate(sites) if not in_torch(site.line.place.filename)), 0)
     ran = failure.user_stack if failure.stage is FailedStage.EXPORT else ()
     stack = (*failure.python_stack, *ran[:-1]) or (item.python_stack if item is not None else ())
+    lookup = _lookup(recording, failure)
+    called = item or (None if lookup is None else _served(recording, lookup))
     return Failed(
         failure=failure,
         translation=item,
@@ -267,10 +277,10 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         inside=sites[0] if ours else None,
         certain=certain,
         callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
-        lookup=_lookup(recording, failure),
+        lookup=lookup,
         line_run=_text(recording, ran[-1]) if ran else "",
         inner="" if item is None else name_inside(recording, item),
-        shown="" if item is None else compiled_name(recording, item),
+        shown="" if called is None else compiled_name(recording, called),
     )
 
 
@@ -298,7 +308,30 @@ def _blamed(
             way = way_to(recording, node.moment) if node.op != "placeholder" else []
             if lines & {_line(site.line.place) for site in way}:
                 return node.moment, True
+    if item is not None and (writer := _writer(recording, failure, item)) is not None:
+        return writer.moment, True
     return failure.moment, False
+
+
+def _writer(recording: Recording, failure: Failure, item: Translation) -> Node | None:
+    """The node that writes into what the backward needs; None: torch says nothing of the kind, or
+    several do."""
+    said = _WRITTEN.search(failure.message)
+    attempts = recording.attempts(item.id)
+    if said is None or not attempts:
+        return None
+    nodes = [node for node in recording.nodes(None, attempt=attempts[-1].id) if node.erased is None]
+    made = {node.name for node in nodes if _operator(node) == said["operator"].lower()}
+    found = [
+        node
+        for node in nodes
+        if node.inputs and node.inputs[0] in made and _IN_PLACE.fullmatch(node.target)
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _operator(node: Node) -> str:
+    return node.target.rpartition(".")[2]
 
 
 def _text(recording: Recording, frame: PythonFrame) -> str:
@@ -318,6 +351,14 @@ def _lookup(recording: Recording, failure: Failure) -> Translation | None:
     if walk is None or walk.phase is not Phase.LOOKUP or not failure.name.endswith(walk.name):
         return None
     return walk
+
+
+def _served(recording: Recording, lookup: Translation) -> Translation:
+    """A compilation of what is looked up, by which its module is known; the lookup itself where
+    none is recorded."""
+    entries = recording.tried(lookup.id)
+    known = (recording.owners.compiled(each.entry, lookup.first_moment) for each in entries)
+    return next(filter(None, known), lookup)
 
 
 def _walk_at(recording: Recording, moment: MomentId) -> Translation | None:

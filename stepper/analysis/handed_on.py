@@ -21,6 +21,7 @@ _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
 _SELF = "self"
 _MOST_FRAMES = 100
+_OF_METHOD = ".__self__"
 _CELL = re.compile(r"(?P<of>.+)\.__closure__\[\d+\]")
 _CONTENT = ".cell_contents"
 _STAND_IN = re.compile(r"___named(\d+)")
@@ -53,7 +54,7 @@ def _whole(source: str) -> str:
     path = path_of(source) if source else None
     if path is None or path.globally or path.root in _HANDED or not path.steps:
         return ""
-    return f"L['{path.root}']"
+    return f"L['{path.root}']" + _OF_METHOD * (path.steps[0] == _OF_METHOD)
 
 
 def name_inside(recording: Recording, item: Translation) -> str:

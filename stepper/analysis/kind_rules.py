@@ -11,13 +11,21 @@ from typing import NamedTuple
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.size_rules import from_numpy, is_parameter
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
+_ARGUMENTS = {
+    "args": "as many positional arguments",
+    "kwargs": "the same keyword arguments",
+    "kwds": "the same keyword arguments",
+}
+"""What wrappers call all that they are given, and what is to be the same of it."""
+_MISSING = "it has no "
+"""How a lookup begins to say that there was no such key, attribute or element."""
 _OPTIMIZER = os.path.join("torch", "optim", "")
 _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
@@ -132,6 +140,11 @@ def _length(it: Changing) -> str:
             "An optimizer makes what it keeps for each parameter (self.state) in its first step, "
             "which has an entry of its own: the price of one, or take that step before step is "
             "compiled."
+        )
+    if it.series.source in _ARGUMENTS:
+        return (
+            f"What a call hands over is a constant of the graph: give it {_ARGUMENTS[it.name]} in "
+            "each call, with None, say, where there is nothing to tell."
         )
     return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
@@ -342,6 +355,15 @@ def _sets_a_device(it: Changing) -> bool:
 
 
 def _reached(it: Changing) -> str:
+    missing = (
+        failure.text.startswith(_MISSING)
+        for each in it.history.recompilations
+        if each.nearest is not None
+        for failure in each.nearest.failures
+        if unscoped(failure.source) == it.series.source
+    )
+    if it.series.kind != "TYPE_MATCH" and not any(missing):
+        return ""
     return (
         f"{it.name} was there when the entry was made, and is not in another call: hand over what "
         "it is taken from always with the same keys and attributes."
@@ -363,6 +385,11 @@ def _died(it: Changing) -> str:
 
 def _marks(it: Changing) -> str:
     return f"Mark the dimensions of {it.name} before the first call, and for every tensor alike."
+
+
+_OF_VALUES = (
+    "TYPE_MATCH", "EQUALS_MATCH", "ID_MATCH", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH"
+)  # fmt: skip
 
 
 class _Row(NamedTuple):
@@ -402,7 +429,7 @@ _ROWS: dict[str, _Row] = {
     "state": _Row(_state, kinds=("GLOBAL_STATE",)),
     "function modes": _Row(_modes, kinds=(_MODES,)),
     "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),
-    "type that is not there": _Row(_reached, kinds=("TYPE_MATCH",)),
+    "not there": _Row(_reached, kinds=_OF_VALUES),
     "object that died": _Row(_died, kinds=("INVALID",)),
     "marks": _Row(_marks, kinds=("DIMENSION_DYNAMIC_MARKING_GUARD",)),
 }

@@ -15,12 +15,13 @@ from stepper.analysis.advice import Advice, Changing, Entries, Rule
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import KIND_RULES
-from stepper.analysis.recompile_series import TOLD, History
+from stepper.analysis.recompile_series import TOLD, History, Series
 from stepper.analysis.recompiles import apart, changes_of
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
+from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
 
 _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
@@ -35,10 +36,22 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     entries = Entries(recording, history)
     found: list[Advice] = []
     for series in history.series[:TOLD]:
-        found += _on(Changing(entries, series))
+        found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def _told(found: list[Advice], advice: Advice) -> bool:
+    """Whether a condition on a size is advised on that is 0 or 1, and the size itself has been."""
+    return advice.rule == "0/1 condition" and any(
+        each.rule == "0/1" and advice.source == _size(each) for each in found
+    )
+
+
+def _size(of: Advice | Series) -> str:
+    """The size that changes, as conditions have it."""
+    return f"{of.source}.size()[{of.aspect.at}]"
 
 
 def _on(it: Changing) -> Iterator[Advice]:
@@ -106,6 +119,7 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
 def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:
     """What changes besides, and only the program itself can keep as it is."""
     changed = {(each.source, each.aspect) for each in found if each.changes}
+    changed |= {(_size(each), Aspect("")) for each in found if each.rule == "0/1"}
     left = [each for each in entries.history.series if (each.source, each.aspect) not in changed]
     if left:
         spell = Changing(entries, left[0]).spell

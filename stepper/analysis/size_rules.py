@@ -20,8 +20,9 @@ from stepper.analysis.needed import needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import Failure
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
+from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import function_name, place_text
+from stepper.client.text import function_name, is_installed, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import number
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
@@ -187,6 +188,9 @@ def _zero_one(it: Changing) -> Advice | None:
     entries = [size.translation.compile_id for size in it.sizes_until_it_changed if size.zero_one]
     if not entries and not any(value in _SPECIAL for value in it.series.values):
         return None
+    others = {*it.series.values}.difference(_SPECIAL)
+    if it.newest.dynamic is False and len(others) > 1 and not it.as_symbol[0]:
+        return None  # they would be as many entries without it
     fact = f"it is a number in {', '.join(entries)}" if entries else ""
     if it.left_by:
         return it.advise(
@@ -298,9 +302,20 @@ def _can_be_marked(it: Changing) -> bool:
     return not it.history.resume_of and not from_numpy(it.series)
 
 
+def _called_by_library(it: Changing) -> bool:
+    """Whether the function is not called by the program, but by a library that is not torch."""
+    stack = it.newest.python_stack
+    return bool(stack) and is_installed(stack[-1].filename) and not in_torch(stack[-1].filename)
+
+
 def _how(it: Changing) -> str:
     """How a size is made a symbol from the first call on."""
     dynamic = str(Dynamic(it.history.capabilities.compile))
+    if _can_be_marked(it) and _called_by_library(it):
+        return (
+            f"{dynamic}; or {_mark_words(it)} before the first call, where that is the program's "
+            "own tensor, since a library calls this function"
+        )
     if _can_be_marked(it):
         return f"{_mark_words(it)} before the first call, or {dynamic}"
     if it.history.resume_of:

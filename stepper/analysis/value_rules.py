@@ -22,7 +22,7 @@ from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
-from stepper.model.datum import text_of
+from stepper.model.datum import Datum, Words, text_of
 from stepper.model.trace import SideEffect
 from stepper.recording.reader import Recording
 
@@ -32,6 +32,7 @@ _OF_A_MODULE = "nn_module"
 _GLOBAL = re.compile(r"G\['\w+'\]")
 _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
+_NOT_FINITE = frozenset(map(Words, ("inf", "-inf", "nan")))
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
@@ -42,13 +43,9 @@ def _none(it: Changing) -> Advice | None:
     if None not in it.series.values:
         return None
     others = tuple(value for value in it.series.values if value is not None)
-    if len(dict.fromkeys(map(text_of, others))) > 1:
-        # Without None there are several entries still: what helps against those stands first.
-        rest = Changing(it.entries, msgspec.structs.replace(it.series, values=others))
-        advice = next(filter(None, (rule(rest) for rule in VALUE_RULES.values())), None)
-        if advice is not None:
-            text = f"{advice.text} And there is an entry for {it.name} being None{_until_set(it)}."
-            return msgspec.structs.replace(advice, text=text)
+    if advice := _on_several(it, others):
+        text = f"{advice.text} And there is an entry for {it.name} being None{_until_set(it)}."
+        return msgspec.structs.replace(advice, text=text)
     until = _until_set(it)
     remedy = (
         ""
@@ -56,6 +53,31 @@ def _none(it: Changing) -> Advice | None:
         else ", and one for something else: hand over always one of them, or accept both"
     )
     return it.advise(f"There is an entry for {it.name} being None{until}{remedy}.")
+
+
+def _on_several(it: Changing, values: tuple[Datum, ...]) -> Advice | None:
+    """What helps against entries for several of its values, the others left out; None: it is one
+    value, or nothing is known."""
+    if len(dict.fromkeys(map(text_of, values))) < 2:
+        return None
+    rest = Changing(it.entries, msgspec.structs.replace(it.series, values=values))
+    return next(filter(None, (rule(rest) for rule in VALUE_RULES.values())), None)
+
+
+def _not_finite(it: Changing) -> Advice | None:
+    """A float that is infinite, or nan, in one call."""
+    odd = [value for value in it.series.values if value in _NOT_FINITE]
+    others = tuple(value for value in it.series.values if value not in _NOT_FINITE)
+    if not odd or not all(type(value) is float for value in others):
+        return None
+    text = f"{compiler(it.history)} makes no symbol of {text_of(odd[0])}"
+    if advice := _on_several(it, others):
+        text = f"{advice.text} And {text[0].lower()}{text[1:]}, which has an entry of its own."
+        return msgspec.structs.replace(advice, text=text)
+    return it.advise(
+        f"{text}, which has an entry of its own: keep {it.name} in a tensor, e.g. "
+        f"torch.tensor(float({text_of(odd[0])!r})), or accept both."
+    )
 
 
 def _until_set(it: Changing) -> str:
@@ -354,6 +376,7 @@ VALUE_RULES: dict[str, Rule] = {
     name: _of_value(rule)
     for name, rule in {
         "None": _none,
+        "not finite": _not_finite,
         "mixed types": _mixed,
         "order of keys": _order_of_keys,
         "part of what is set inside": _part_of_what_is_set,

@@ -378,7 +378,7 @@ def own_exception(run: Run) -> None:
 @case(
     "", "why-failed",
     cause=("RuntimeError before tracing", "EQUALS_MATCH L['n']: value 1 ≠ 2"),
-    advice="",
+    advice="call it with such inputs before the stance is set",
     counts=(1, 2),
 )  # fmt: skip
 def recompilation_refused(run: Run) -> None:
@@ -453,6 +453,7 @@ def slice_between_items(run: Run) -> None:
         "2 <= x.size()[0] <= 4, with 6",
         "requires s77 <= 4, by POP_JUMP",
     ),
+    advice="call it with such inputs before the stance is set",
     counts=(1, 1),
 )  # fmt: skip
 def size_refused(run: Run) -> None:

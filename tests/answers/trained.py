@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import torch
+from torch._dynamo.backends.debugging import aot_eager
 
 from tests.answers.cases import Run, case
 from tests.answers.wrapped import handing_on
@@ -75,3 +77,134 @@ def option_given_once(run: Run) -> None:
         if run.remedied:
             torch._dynamo.mark_dynamic(x, 0)
         compiled(x)
+
+
+@case(
+    "", "why-recompile",
+    cause="self.updates changes: 0, 1",
+    advice="Dynamo has made self.updates an input of the graph by itself",
+    counts=(2, 1), function="inner",
+    never=("self.__self__",),
+)  # fmt: skip
+def method_without_gradients(run: Run) -> None:
+    class Average:
+        def __init__(self) -> None:
+            self.updates = 0
+            self.kept = ones(3)
+
+        @torch.no_grad()
+        def update(self, x: Any) -> None:
+            self.updates += 1  # cause
+            self.kept.add_(x, alpha=1 / (1 + self.updates))
+
+    update = run.compile(Average().update, dynamic=True if run.remedied else None)
+    for _ in range(3):
+        update(ones(3))
+
+
+@case(
+    "", "why-recompile",
+    cause="size[0] of x grows: 1, 2, 4, 8",
+    advice="With dynamic=False each size is compiled by itself that is not marked",
+    counts=(4, 2),
+)  # fmt: skip
+def buckets_of_batches(run: Run) -> None:
+    def f(x: Any) -> Any:
+        return x * 2  # cause
+
+    compiled = run.compile(f, dynamic=None if run.remedied else False)
+    for bucket in (1, 2, 4, 8):
+        compiled(ones(bucket, 3))
+
+
+@case(
+    "", "why-recompile",
+    cause="best[0] changes: inf, 3.0",
+    advice="Dynamo makes no symbol of inf, which has an entry of its own: keep best[0] in a tensor",
+    counts=(2, 1),
+    never=("of another type",),
+)  # fmt: skip
+def best_loss_until_now(run: Run) -> None:
+    start = float("inf")
+    best = [torch.tensor(start) if run.remedied else start]
+
+    def validate(loss: Any, best: Any) -> Any:
+        return torch.where(loss < best[0], loss, 0.0)  # cause
+
+    compiled = run.compile(validate)
+    compiled(ones(2), best)
+    best[0] = torch.tensor(3.0) if run.remedied else 3.0
+    compiled(ones(2), best)
+
+
+@case(
+    "", "why-recompile",
+    cause="length of kwargs changes: 0, 1",
+    advice="What a call hands over is a constant of the graph: give it the same keyword arguments",
+    counts=(2, 1),
+)  # fmt: skip
+def option_that_is_left_out(run: Run) -> None:
+    def scaled(x: Any, scale: Any = None) -> Any:
+        return x if scale is None else x * 2
+
+    def given(x: Any, **kwargs: Any) -> Any:
+        return scaled(x + 1, **kwargs)
+
+    compiled = run.compile(given)
+    compiled(ones(3), **({"scale": 2} if run.remedied else {}))
+    compiled(ones(3), scale=2)
+
+
+@case(
+    "", "why-failed", function="inner",
+    cause=("1 call failed", "Linear, inner of wrap_inline: RuntimeError before tracing"),
+    advice="with torch._dynamo.mark_dynamic(input, 0) before that one serves every such size",
+    counts=(1, 1),
+)  # fmt: skip
+def size_without_a_warm_up(run: Run) -> None:
+    model = run.compile(torch.nn.Linear(3, 2))
+    warm = ones(4, 3)
+    if run.remedied:
+        torch._dynamo.mark_dynamic(warm, 0)
+    model(warm)
+    with torch.compiler.set_stance("fail_on_recompile"), contextlib.suppress(RuntimeError):
+        model(ones(5, 3))
+
+
+@case(
+    "", "why-failed",
+    cause="modified by an inplace operation",
+    advice="the backward needs what is written into: make a new tensor",
+    counts=(1, 1),
+    never=("is not recorded",),
+)  # fmt: skip
+def written_after_exp(run: Run) -> None:
+    def f(weight: Any) -> Any:
+        y = torch.sigmoid(weight).add_(1)
+        y = torch.exp(y)
+        y = y * 2 if run.remedied else y.mul_(2)  # cause
+        return y.sum()
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        run.graphs += 1
+        return aot_eager(graph, inputs)
+
+    with contextlib.suppress(Exception):
+        torch.compile(f, backend=backend)(torch.nn.Parameter(ones(3))).backward()
+
+
+@case(
+    "", "why-failed",
+    cause="GuardOnDataDependentSymNode in torch.export",
+    advice="int() asks for the number itself: .item() in its place makes it a symbol",
+    counts=(0, 0),
+)  # fmt: skip
+def longest_of_an_export(run: Run) -> None:
+    class Shortened(torch.nn.Module):
+        def forward(self, x: Any, lengths: Any) -> Any:
+            longest = lengths.max()
+            longest = longest.item() if run.remedied else int(longest)  # cause
+            return x[:, :longest].sum()
+
+    with contextlib.suppress(Exception):
+        torch.export.export(Shortened(), (ones(2, 4), torch.tensor([2, 3])))
