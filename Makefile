@@ -75,7 +75,7 @@ quick: check
 dist: $(VENV)/.dev
 	rm -rf $(DIST)
 	$(BIN)/python -m build --quiet --outdir $(DIST)
-	STEPPER_READER=1 $(BIN)/python -m build --quiet --wheel --outdir $(DIST)
+	STEPPER_READER=1 $(BIN)/python -m pip wheel --disable-pip-version-check --quiet --no-deps --wheel-dir $(DIST) $(DIST)/*.tar.gz
 	PYTHONHASHSEED=0 $(BIN)/python -m tests.distribution $(DIST)
 
 wheels:
