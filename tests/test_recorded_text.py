@@ -225,6 +225,7 @@ IN_ANALYSIS = {
     },
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {
+        "_fixing": "the compiler's: a condition",
         "": "torch's sources",
         "_order_of_keys": "torch's sources",
         "_mode_of_a_module": "torch's sources",

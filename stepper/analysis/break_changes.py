@@ -129,6 +129,9 @@ _WORDS = {
         "call a plain function instead of this object, or call it outside of the compiled function"
     ),
     "Unsupported method call": "call the method outside, or a function that is traced instead",
+    "async_op=True for distributed collectives": (
+        "call it without async_op and without wait(): the graph has them apart by itself"
+    ),
     "Unsupported context manager": (
         "enter it around the call of the compiled function instead of inside"
     ),

@@ -459,6 +459,16 @@ def _attributes_in_c(broken: Broken) -> Remedy | None:
     )
 
 
+def _drawn(broken: Broken) -> Remedy | None:
+    """A number that Python has drawn is a tensor in the graph, and the operator takes none."""
+    if broken.kind != _OF_TENSORS or "UnspecializedPythonVariable" not in broken.context:
+        return None
+    return Remedy(
+        "a number from the module random is a tensor for Dynamo, with which this cannot be done: "
+        "draw it before the compiled function, and hand it over"
+    )
+
+
 def _operation_in_c(broken: Broken) -> Remedy | None:
     """An operator, a loop or a builtin function asks something of an object, and Dynamo has no
     model of that."""
@@ -493,6 +503,7 @@ def _shared(broken: Broken) -> Remedy | None:
     )
 
 
+_OF_TENSORS = "unimplemented builtin op on tensor arguments"
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
 
@@ -559,6 +570,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "written": _written,
     "attributes in C": _attributes_in_c,
     "operation in C": _operation_in_c,
+    "drawn": _drawn,
     "generator": _generator,
     "shared": _shared,
     "in place": _in_place,

@@ -46,6 +46,8 @@ from stepper.recording.reader import Recording
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
 _VMAP = os.path.join("torch", "_functorch", "vmap.py")
+_LEFT = "___stack"
+"""How Dynamo's names begin for what stands on the stack where a graph breaks."""
 _OPERANDS = 2
 """How many values an instruction takes that is no call, at most in what matters here."""
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
@@ -148,26 +150,30 @@ def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
     made_by = {each.found.id: cause for cause in found for each in cause.occurrences}
     ordered: dict[MomentId, Cause] = {}
     for cause in found:
-        for of_chain in reversed(_chain(cause, made_by)):
+        for of_chain in reversed(_chain(reader, cause, made_by)):
             ordered.setdefault(of_chain.moment, of_chain)
     return [*ordered.values()]
 
 
-def _chain(cause: Cause, made_by: dict[int, Cause]) -> list[Cause]:
+def _chain(reader: _Reader, cause: Cause, made_by: dict[int, Cause]) -> list[Cause]:
     """A cause, and each without which the one before it would not be there."""
     chain = {cause.moment: cause}
-    while (earlier := _left_by(cause, made_by)) is not None and earlier.moment not in chain:
+    while True:
+        left_by = _left_by(reader, cause)
+        earlier = None if left_by is None else made_by.get(left_by.id)
+        if earlier is None or earlier.moment in chain:
+            return [*chain.values()]
         cause = chain[earlier.moment] = earlier
-    return [*chain.values()]
 
 
-def _left_by(cause: Cause, made_by: dict[int, Cause]) -> Cause | None:
-    """The cause without which one would not be there: each of its breaks is in a function that is
-    compiled by itself because of an earlier break."""
+def _left_by(reader: _Reader, cause: Cause) -> GraphBreak | None:
+    """The break without which a cause would not be there: each of its own is in a function that is
+    compiled by itself because of an earlier one, or calls a method of what that has left."""
+    if _LEFT in cause.facts.called:
+        return reader.break_before(cause.occurrences[0].translation)
     if any(each.left_by is None for each in cause.occurrences):
         return None
-    left_by = cause.occurrences[0].left_by
-    return None if left_by is None else made_by.get(left_by.id)
+    return cause.occurrences[0].left_by
 
 
 def cause_of_one(recording: Recording, found: GraphBreak) -> Cause:

@@ -13,7 +13,7 @@ from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.failures import Failed, fixed_sizes, operands
 from stepper.analysis.handed_on import spelled_inside
-from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_advice import REFUSED, advise
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import apart, changes_of, failed_checks, recompilations
 from stepper.analysis.shapes import Size
@@ -23,7 +23,6 @@ from stepper.model.shapes import Why
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
 
-_REFUSED = ("FailOnRecompileLimitHit", "RecompileError")
 _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
 _PENDING = "PendingUnbackedSymbolNotFound"
@@ -99,7 +98,7 @@ def _not_begun(recording: Recording, failed: Failed) -> Remedy | None:
 def _refused(recording: Recording, failed: Failed) -> Remedy | None:
     """One recompilation too many, or any, where that is an error: what avoids it."""
     item = failed.translation
-    if item is None or failed.failure.exception not in _REFUSED:
+    if item is None or failed.failure.exception not in REFUSED:
         return None
     again = [each for each in recompilations(recording) if each.translation.code == item.code]
     advice = [

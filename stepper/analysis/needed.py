@@ -12,6 +12,7 @@ from stepper.analysis.shapes import Size
 from stepper.analysis.sites import own_frame, site_at
 from stepper.analysis.sources import path_of
 from stepper.client.text import place_text
+from stepper.model.datum import number
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.value import Value
@@ -33,6 +34,7 @@ _ELEMENT = (
 )
 _TEXT = "make the text outside of the compiled function, or of something that stays the same"
 _LOOP = "write the loop as operations on whole tensors, or have it around the compiled function"
+_IN_A_TENSOR = "keep it in a tensor, and compute with that"
 _OPERATOR = (
     "call it outside of the compiled function, or hand it something there that stays the same"
 )
@@ -51,8 +53,15 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
     stack = cause.program_stack
     place = place_of(stack, recording.facts.cwd) if stack else ""
     purpose, remedy = "", _OUTSIDE
-    if cause.stage is Stage.TRACING:
+    born = None if size.symbol is None else number(size.symbol.born.hint)
+    # What AOTAutograd finds that it needs, Dynamo asks for when it has begun anew, at no line.
+    later = cause.stage is Stage.DISPATCH or (cause.stage is Stage.TRACING and not stack)
+    if later and isinstance(born, float):
+        place = f"{Stage.DISPATCH}, at {place}," if place else str(Stage.DISPATCH)
+        purpose, remedy = " for an operator that takes a number there", _IN_A_TENSOR
+    elif cause.stage is Stage.TRACING:
         purpose, remedy = _use(recording, cause)
+        place = place or "torch"
     else:
         cached = cause.stage is Stage.CACHE
         who = "a graph from a cache" if cached else str(cause.stage)

@@ -21,10 +21,14 @@ from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
+from stepper.model.failure import FailedStage
 from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
 
 _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
+
+REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
+"""Torch's errors that a function is compiled once more."""
 
 RULES: dict[str, Rule] = {**SIZE_RULES, **VALUE_RULES, **KIND_RULES}
 """Those about one thing that changes, in the order in which they are asked: the first that applies
@@ -35,6 +39,13 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     """Advice on a function, on what changes most often first."""
     entries = Entries(recording, history)
     found: list[Advice] = []
+    failed = {
+        each.translation
+        for each in recording.failures()
+        if each.stage is not FailedStage.LOOKUP and each.exception not in REFUSED
+    }
+    if all(each.translation.id in failed for each in history.recompilations):
+        return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
     for name, rule in RULES_OF_ALL.items():

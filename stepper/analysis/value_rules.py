@@ -22,13 +22,16 @@ from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
-from stepper.model.datum import Datum, Words, text_of
+from stepper.model.datum import Datum, Words, number, text_of
+from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import SideEffect
 from stepper.recording.reader import Recording
 
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
 """The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
+_EQUALITY = re.compile(r"Eq\((?!.*(?:Mod|floor|//)).*, -?[\d.]+(?:e-?\d+)?\)")
+"""A condition that what is made of a symbol is one number."""
 _GLOBAL = re.compile(r"G\['\w+'\]")
 _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
@@ -142,22 +145,34 @@ def _a_number(it: Changing) -> bool:
 
 def _needed(it: Changing) -> Advice | None:
     """A number that was a symbol in the newest entry, until the program needed its value."""
-    size = _fixed(it) if _a_number(it) else None
-    cause = None if size is None else cause_of(size)
+    size = _newest(it) if _a_number(it) else None
+    cause = None if size is None else _fixing(size)
     if size is None or cause is None:
         return None
     text, fact = needed_by(it.recording, size, cause, it.name)
     return it.advise(text, fact)
 
 
-def _fixed(it: Changing) -> Size | None:
-    """What is known of the value in the newest entry, if it was a symbol there that was fixed."""
+def _newest(it: Changing) -> Size | None:
+    """What is known of the value in the newest entry, where it was a symbol."""
     found = it.sizes_of(it.series.source)
     if not found or found[-1].translation.id != it.entries.made[-1].id:
         return None
-    cause = cause_of(found[-1])
-    known = found[-1].symbol is not None and found[-1].value
-    return found[-1] if known and cause is not None else None
+    return found[-1] if found[-1].symbol is not None else None
+
+
+def _fixing(size: Size) -> ShapeStep | None:
+    """The condition that no other value meets: it has made the symbol a number, or asks that
+    something of it alone is one."""
+    if size.symbol is None or size.value:
+        return cause_of(size)
+    name, hint = size.symbol.name, number(size.symbol.born.hint)
+    for step in size.symbol.conditions:
+        if step.kind is not ShapeStepKind.GUARD or {*step.symbols} != {name}:
+            continue
+        if _EQUALITY.fullmatch(step.expression) and isinstance(hint, float):
+            return step
+    return None
 
 
 def _nothing_dynamic(it: Changing) -> Advice | None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import random
 from typing import Any
 
 import torch
 from torch._dynamo.backends.debugging import aot_eager
+from torch.testing._internal.distributed.fake_pg import FakeStore
 
 from tests.answers.cases import Run, case
 from tests.answers.wrapped import handing_on
@@ -208,3 +210,109 @@ def longest_of_an_export(run: Run) -> None:
 
     with contextlib.suppress(Exception):
         torch.export.export(Shortened(), (ones(2, 4), torch.tensor([2, 3])))
+
+
+@case(
+    "", "why-recompile",
+    cause="model.decay changes: 0.9, 0.91, 0.92",
+    advice="model.decay is a symbol until AOTAutograd needs its value for an operator",
+    counts=(4, 1),
+)  # fmt: skip
+def decay_as_a_number(run: Run) -> None:
+    class Averaged:
+        decay: Any = 0.9
+
+    model = Averaged()
+
+    def update(kept: Any, x: Any) -> Any:
+        if run.remedied:
+            return kept + x * (1 - model.decay)
+        return torch.add(kept, x, alpha=1 - model.decay)  # cause
+
+    def backend(graph: Any, inputs: Any) -> Any:
+        run.graphs += 1
+        return aot_eager(graph, inputs)
+
+    compiled = torch.compile(update, backend=backend)
+    for decay in (0.9, 0.91, 0.92):
+        model.decay = torch.tensor(decay) if run.remedied else decay
+        compiled(ones(3), ones(3))
+
+
+@case(
+    "", "why-recompile",
+    cause="size[0] of x changes: 4, 1",
+    counts=(1, 1),
+    never=("mark_unbacked",),
+)  # fmt: skip
+def last_batch_of_one(run: Run) -> None:
+    norm = torch.nn.BatchNorm1d(3)
+
+    @run.compile
+    def f(x: Any) -> Any:
+        return norm(x)  # cause
+
+    f(ones(4, 3))
+    if not run.remedied:
+        with contextlib.suppress(Exception):
+            f(ones(1, 3))
+
+
+@case(
+    "", "why-recompile", function="inner",
+    cause="size[0] of input changes: 4, 3",
+    advice="torch._dynamo.mark_dynamic(input, 0) before the first call",
+    counts=(2, 1),
+    never=("backend",),
+)  # fmt: skip
+def batches_of_a_rank(run: Run) -> None:
+    distributed = torch.distributed
+    distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    try:
+        model = torch.nn.parallel.DistributedDataParallel(run.compile(torch.nn.Linear(3, 2)))
+        for size in (4, 4, 3):
+            x = ones(size, 3)
+            if run.remedied:
+                torch._dynamo.mark_dynamic(x, 0)
+            model(x)
+    finally:
+        distributed.destroy_process_group()
+
+
+@case(
+    "", "why-break",
+    cause="async_op=True for distributed collectives",
+    advice="call it without async_op and without wait()",
+    counts=(2, 1),
+)  # fmt: skip
+def reduced_meanwhile(run: Run) -> None:
+    distributed = torch.distributed
+
+    @run.compile
+    def reduced(x: Any) -> Any:
+        x = x + 1
+        work = distributed.all_reduce(x, async_op=not run.remedied)  # cause
+        if not run.remedied:
+            work.wait()
+        return x * 2
+
+    distributed.init_process_group("fake", rank=0, world_size=2, store=FakeStore())
+    try:
+        reduced(ones(3))
+    finally:
+        distributed.destroy_process_group()
+
+
+@case(
+    "", "why-break",
+    cause="unimplemented builtin op on tensor arguments",
+    advice="draw it before the compiled function, and hand it over",
+    counts=(0, 1),
+)  # fmt: skip
+def cropped_at_random(run: Run) -> None:
+    def cropped(x: Any, n: int = 1) -> Any:
+        x = x + 1
+        n = n if run.remedied else random.randint(1, 3)
+        return x[n:-n]  # cause
+
+    run.compile(cropped)(ones(9))

@@ -9,7 +9,7 @@ import gc
 import sys
 import weakref
 from collections.abc import Iterable
-from types import CodeType
+from types import CodeType, MethodType
 from typing import Any, cast
 
 import torch
@@ -21,7 +21,7 @@ from torch._C._dynamo.guards import (
     compute_overlapping_tensors,
 )
 from torch._dynamo import config, convert_frame
-from torch._dynamo.eval_frame import innermost_backend
+from torch._dynamo.eval_frame import innermost_backend as _innermost_backend
 from torch._dynamo.guards import (
     CheckFunctionManager,
     DeletedGuardManagerWrapper,
@@ -35,11 +35,23 @@ from stepper._C import count_call
 __all__ = [
     "CheckFunctionManager", "ConvertFrameReturn", "DeletedGuardManagerWrapper", "DictGuardManager",
     "GuardManagerWrapper", "RelationalGuard", "RootGuardManager", "compute_overlapping_tensors",
-    "innermost_backend",
 ]  # fmt: skip
 
 compile_lock = convert_frame.compile_lock
 """Whoever compiles or resets has it."""
+
+
+def innermost_backend(callback: Any) -> Any:
+    """The backend of a callback, as entries are compared by it. In a call of a module that
+    DistributedDataParallel wraps, Dynamo compiles by a backend of its own, made anew each time,
+    which splits the graph and has the call's compile the parts."""
+    found = _innermost_backend(callback)
+    distributed = sys.modules.get("torch._dynamo.backends.distributed")
+    if distributed is not None and type(found) is MethodType:
+        splits: Any = found.__self__
+        if type(splits) is distributed.DDPOptimizer:
+            return _innermost_backend(splits.backend_compile_fn)
+    return found
 
 
 # -- entries -----------------------------------------------------------------------------------
