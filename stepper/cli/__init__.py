@@ -12,6 +12,7 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import TextIO
 
 from stepper.cli.arguments import UsageError, parse
 from stepper.model.printing import say, say_what_is_uncaught
@@ -33,16 +34,31 @@ def main(argv: Sequence[str] | None = None) -> int:
             # What is still buffered is written here, where it can be said that nobody reads it.
             if sys.stdout is not None:
                 sys.stdout.flush()
+            _flush_errors()
     except BrokenPipeError:
-        # Whoever read our output has left, e.g. `head`; what is still buffered goes nowhere.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # Whoever read our output has left, e.g. `head`.
+        _discard(sys.stdout)
         return 128 + 13  # SIGPIPE, where there is one
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _discard(sys.stdout)
         say(f"stepper: the output cannot be written: {error.strerror}", sys.stderr)
         return 1
+
+
+def _flush_errors() -> None:
+    """Write what is still to be told: Python 3.14 would end with 120 where its terminal is gone."""
+    if sys.stderr is not None:
+        try:
+            sys.stderr.flush()
+        except OSError:
+            _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """What is still buffered goes nowhere."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def _carry_out(argv: Sequence[str]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -92,9 +93,9 @@ def stepper(*arguments: str, state: Path, size: tuple[int, int] = (80, 24)) -> I
 
 
 def position(terminal: Terminal) -> int:
-    """The moment in the header."""
-    words = terminal.lines[0].split()
-    return int(words[words.index("moment") + 1].partition("/")[0].replace(",", ""))
+    """The moment in the header; 0 while it is drawn."""
+    found = re.search(r"moment ([\d,]+)/", terminal.lines[0])
+    return int(found[1].replace(",", "")) if found else 0
 
 
 def quit_and_wait(terminal: Terminal) -> int:
