@@ -14,7 +14,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, size_of
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of, unscoped
-from stepper.analysis.wanted import Wanted, symbolic, wanted_by
+from stepper.analysis.wanted import Wanted, symbolic
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
@@ -63,7 +63,7 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
     def wanted(self) -> list[tuple[str, Wanted]]:
         """The compile id of those that were made again, and what they want, the newest first."""
         return [
-            (each.translation.compile_id, wanted_by(self.recording, each.translation))
+            (each.translation.compile_id, each.find_made())
             for each in reversed(self.history.recompilations)
             if each.translation.outcome is Outcome.COMPILED
         ]

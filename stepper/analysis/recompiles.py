@@ -204,6 +204,8 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """Dynamo's words, when it would not compile any more."""
     find_wanted: Callable[[], list[Wanted]] = list
     """What the entries want that were made before."""
+    find_made: Callable[[], Wanted] = dict
+    """What the entry wants that it made."""
     find_met: Callable[[], Met] = set
     """What calls before this one did not pass of an entry, and for which one was made."""
 
@@ -385,6 +387,8 @@ class _Reader:
         self._installed: dict[tuple[int, str, str, str], Guard | None] = {}
         self._origins: dict[int, Origin] = {}
         self._calls = Calls(recording)
+        self._read: dict[int, Recompilation] = {}
+        """By translation: those that follow ask for it again."""
         self._by_code: dict[int, list[Translation]] = {}
         self._by_id: dict[str, list[Translation]] = {}
         self._made: dict[int, list[Translation]] = {}
@@ -399,6 +403,12 @@ class _Reader:
         }
 
     def read(self, item: Translation) -> Recompilation:
+        found = self._read.get(item.id)
+        if found is None:
+            found = self._read[item.id] = self._new(item)
+        return found
+
+    def _new(self, item: Translation) -> Recompilation:
         lookup = self._calls.before(item)
         said = reasons_of(item)
         tried: Sequence[Tried] = (
@@ -413,6 +423,7 @@ class _Reader:
             tried,
             limit,
             partial(self._wanted_before, item),
+            lambda: self._wants(item.code)[item.id].all,
             partial(self._met_before, item),
         )
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import contextlib
 from abc import ABC, abstractmethod
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from itertools import repeat
 from typing import Generic, NamedTuple, TypeVar
 
@@ -25,12 +24,14 @@ from stepper.model.trace import Guard, Node, SideEffect
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.packing import unpacked_run
+from stepper.recording.recent import Recent
 from stepper.recording.schema import MOST_TOGETHER, Guards
 
 _READ_TOGETHER = 512
 """Things that are read at once, whosever they are, where runs are short."""
-_KEPT = 65_536
-"""Things that are kept, decoded."""
+_KEPT = 4_096
+"""Things that are kept, decoded: a run for its neighbours. Those of an attempt are kept by who asks
+for them."""
 _COLUMNS = "first, count, moment, last_moment"
 _LARGEST = 2**63 - 1
 
@@ -65,8 +66,7 @@ class Runs(ABC, Generic[Thing]):
         self._firsts: list[int] = []
         self._moments: list[int] = []
         self._last_moments: list[int] = []
-        self._kept: OrderedDict[int, _Run[Thing]] = OrderedDict()
-        self._kept_things = 0
+        self._kept: Recent[_Run[Thing]] = Recent(_KEPT)
         self._stale = True
 
     def refresh(self) -> None:
@@ -124,10 +124,7 @@ class Runs(ABC, Generic[Thing]):
 
     def _run(self, at: int) -> _Run[Thing]:
         run = self._kept.get(at)
-        if run is None:
-            return self._read(at)
-        self._kept.move_to_end(at)
-        return run
+        return self._read(at) if run is None else run
 
     def _read(self, at: int) -> _Run[Thing]:
         end, total = at + 1, self._places[at].size
@@ -180,11 +177,7 @@ class Runs(ABC, Generic[Thing]):
         """A run, not looked at closely; nothing in it when it cannot be put together."""
 
     def _keep(self, at: int, run: _Run[Thing]) -> None:
-        self._kept[at] = run
-        self._kept_things += len(run.things)
-        while self._kept_things > _KEPT and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            self._kept_things -= len(oldest.things)
+        self._kept.keep(at, run, len(run.things))
 
 
 def appeared(thing: Guard | Node | SideEffect | ShapeStep) -> int:

@@ -21,11 +21,14 @@ from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.packing import unpacked
+from stepper.recording.recent import Recent
 from stepper.recording.repeats import Repeat, Repeats
 from stepper.recording.rows import RowFinder, Stretch
 
 _CODES_TOGETHER = 8
 """Code objects that are read at once: whoever goes through attempts wants one after the other."""
+_INSTRUCTIONS_KEPT = 131_072
+"""Instructions of codes that are kept, decoded."""
 
 
 Named = TypeVar("Named", Translation, Attempt)
@@ -92,7 +95,7 @@ class Catalog:
         self._translations_of: dict[int, list[int]] = {}
         self._whose: dict[int, tuple[str, int]] = {}
         self._frames: dict[int, Frame] = {}
-        self._codes: dict[int, Code] = {}
+        self._codes: Recent[Code] = Recent(_INSTRUCTIONS_KEPT)
         self._code_bodies: dict[int, bytes] = {}
         self._frames_of: dict[int, list[Frame]] = {}
         self._roots: set[int] = set()
@@ -417,9 +420,8 @@ class Catalog:
         """One code object, with its instructions and its source."""
         code = self._codes.get(id)
         if code is None:
-            code = self._codes[id] = unpacked(
-                self._database, self._code_decoder, self._code_body(id)
-            )
+            code = unpacked(self._database, self._code_decoder, self._code_body(id))
+            self._codes.keep(id, code, len(code.instructions))
         return code
 
     def _code_body(self, id: int) -> bytes:

@@ -28,9 +28,14 @@ from stepper.recording.catalog import Catalog
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.packing import all_unpacked, unpacked, unpacked_run
+from stepper.recording.recent import Recent
 from stepper.recording.rows import Stretch
 from stepper.recording.schema import MOST_TOGETHER, GuardsMade
 
+_GUARDS_KEPT = 65_536
+"""Guards of the attempts that are kept; they are asked for again and again."""
+_NODES_KEPT = 16_384
+"""Likewise nodes, each of which takes a kilobyte."""
 _CODES_TOGETHER = 32
 """Translations whose guards' codes are read at once."""
 _LARGEST = 2**63 - 1
@@ -141,8 +146,8 @@ class Findings:
         self._catalog = catalog
         self._generation = 0
         self._codes = _Codes(database)
-        self._guards: dict[int, _List[Guard]] = {}
-        self._nodes: dict[int, _List[Node]] = {}
+        self._guards: Recent[_List[Guard]] = Recent(_GUARDS_KEPT)
+        self._nodes: Recent[_List[Node]] = Recent(_NODES_KEPT)
         self._side_effects = _Rows(database, catalog, "side_effect", SideEffect)
         self._shape_steps = _Rows(database, catalog, "shape_step", ShapeStep)
         self._shape_step_decoder = msgspec.msgpack.Decoder(ShapeStep)
@@ -189,7 +194,7 @@ class Findings:
         return self._every_guard(attempt).things
 
     def _every_guard(self, attempt: Attempt) -> _List[Guard]:
-        found = self._guards.setdefault(attempt.id, _List())
+        found = self._guards.get(attempt.id) or _List()
         if self._is_current(found):
             return found
         # Asked before they are read: everything was committed no later than the end was.
@@ -204,6 +209,7 @@ class Findings:
         for id, moment in _changed(self._catalog.withdrawn, found.things):
             found.replace(id, withdrawn=moment)
         self._looked(found, settled)
+        self._guards.keep(attempt.id, found, len(found.things))
         return found
 
     def nodes(self, attempt: Attempt, moment: int | None) -> list[Node]:
@@ -221,13 +227,14 @@ class Findings:
         return self._every_node(attempt).things
 
     def _every_node(self, attempt: Attempt) -> _List[Node]:
-        found = self._nodes.setdefault(attempt.id, _List())
+        found = self._nodes.get(attempt.id) or _List()
         if not self._is_current(found):
             settled = self._catalog.finished(attempt)
             found.things += _new(self._catalog.nodes, attempt, found)
             for id, moment in _changed(self._catalog.erased, found.things):
                 found.replace(id, erased=moment)
             self._looked(found, settled)
+            self._nodes.keep(attempt.id, found, len(found.things))
         return found
 
     def side_effects(self, attempt: Attempt, moment: int | None) -> list[SideEffect]:

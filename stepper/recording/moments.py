@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import contextlib
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
 from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
@@ -29,6 +28,7 @@ from stepper.model.trace import Moment
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.packing import MOST_BYTES, unpacked, unpacked_run
+from stepper.recording.recent import Recent
 from stepper.recording.schema import MOST_TOGETHER
 
 _READ_TOGETHER = 1024
@@ -144,8 +144,7 @@ class Moments:
         self._firsts: list[int] = []
         self._lasts: list[int] = []
         self._decoder = msgspec.msgpack.Decoder(_Body)
-        self._kept: OrderedDict[int, Run] = OrderedDict()
-        self._kept_moments = 0
+        self._kept: Recent[Run] = Recent(_KEPT)
         self.refresh()
 
     @property
@@ -238,10 +237,7 @@ class Moments:
     def _run(self, at: int, end: int) -> Run:
         """A run; when it must be read, some of those that follow on the way to `end` with it."""
         run = self._kept.get(at)
-        if run is None:
-            return self._read(at, end)
-        self._kept.move_to_end(at)
-        return run
+        return self._read(at, end) if run is None else run
 
     def _read(self, at: int, end: int) -> Run:
         step = 1 if end > at else -1
@@ -279,8 +275,4 @@ class Moments:
         return Run(first, found.frames, found.ips, deltas, clock)
 
     def _keep(self, at: int, run: Run) -> None:
-        self._kept[at] = run
-        self._kept_moments += len(run.frames)
-        while self._kept_moments > _KEPT and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            self._kept_moments -= len(oldest.frames)
+        self._kept.keep(at, run, len(run.frames))
