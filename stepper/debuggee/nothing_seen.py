@@ -11,6 +11,9 @@ from stepper.model.capabilities import Capabilities
 _VERSIONS = "stepper.engines.dynamo.versions"
 """There as soon as Dynamo is, see `stepper.uncompiled`."""
 
+_of_the_compiler = 0
+"""What `_children` was when the compiler arrived."""
+
 
 def why_nothing(
     engine: str, of: Capabilities, *, serves: bool, children: bool, skipped: str
@@ -42,12 +45,18 @@ def why_nothing(
         why = f"{asked}, and skipped {'them' if frames > 1 else 'it'}"
     else:
         why = "no function was called that `torch.compile` had made, or it was not to be compiled"
-    if _had_children() and not children:
+    if _children() > _of_the_compiler and not children:
         why += "; the program ran other processes, which `stepper record --children` records, too"
     return why
 
 
-def _had_children() -> bool:
-    """Whether another process, of those that this one has started, has ended. The time that it took
+def compiler_is_there() -> None:
+    """What has run by now is not the program's: with CUDA, the import of torch asks `ldconfig`."""
+    global _of_the_compiler
+    _of_the_compiler = _children()
+
+
+def _children() -> int:
+    """Pages of the processes that this one has started and that have ended. The time that one took
     can be less than what is counted; none runs without a page of memory."""
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt > 0
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_minflt

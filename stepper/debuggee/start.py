@@ -28,7 +28,7 @@ from stepper.debuggee.channel import Channel
 from stepper.debuggee.controller import Controller
 from stepper.debuggee.engine import Engine, EngineType
 from stepper.debuggee.evaluator import describe_exception
-from stepper.debuggee.nothing_seen import why_nothing
+from stepper.debuggee.nothing_seen import compiler_is_there, why_nothing
 from stepper.debuggee.registry import EngineError, find
 from stepper.model.capabilities import Capabilities
 from stepper.model.control import Exiting, Hello, Moved, Notice
@@ -104,6 +104,7 @@ class Debuggee:
 
     def _install(self) -> None:
         """The compiler has been imported: watch it."""
+        compiler_is_there()
         try:
             # Only now: a program that never compiles anything need not wait for it.
             from stepper.debuggee.recorder import Recorder

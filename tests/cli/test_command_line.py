@@ -263,6 +263,10 @@ def test_why_nothing_was_translated_is_what_happened(
 ) -> None:
     result = stepper("record", *options, "-o", "r.stepper", "-c", code)
     said, closing = result.stderr.splitlines()
+    if (
+        "--engine" in options
+    ):  # no compiler comes, and where torch has CUDA its import runs `ldconfig`
+        said = said.removesuffix(OTHERS)
     assert said == f"stepper: {why}"
     assert closing.startswith("stepper: nothing was translated")
 
