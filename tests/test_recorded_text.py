@@ -87,7 +87,11 @@ IN_ANALYSIS = {
         "_equal_to": "torch's sources",
     },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
-    "failed_lines.py": {"_failed": "torch's message, into its lines"},
+    "failed_lines.py": {
+        "": "torch's message",
+        "_failed": "torch's message, into its lines",
+        "said_of_fakes": "torch's message",
+    },
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
         "": "torch's message, and its names of operators",

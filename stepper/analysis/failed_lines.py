@@ -7,6 +7,7 @@ blame, what it was about to take, and the way there.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.failure_changes import change_of
@@ -59,6 +60,12 @@ _STAGES = {
 }
 
 
+_OF_FAKES = re.compile(
+    r"^ *Explanation: .*: got (?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*$",
+    re.MULTILINE,
+)
+"""How Dynamo words what an operator has said of fake tensors: behind all that it was given."""
+
 Trying = Callable[[Failed], Told]
 """Says what came of what may be done about a failure."""
 
@@ -91,8 +98,15 @@ def failed_lines(
 def failed_headline(failed: Failed) -> str:
     """`0/0 f failed while tracing: Unsupported: Data-dependent branching`."""
     failure = failed.failure
-    said = ": ".join(filter(None, (failure.exception, headline(failure.message))))
+    words = said_of_fakes(failure.message) or headline(failure.message)
+    said = ": ".join(filter(None, (failure.exception, words)))
     return f"{_whose(failed)} failed {stage_text(failure.stage)}".rstrip() + f": {said}"
+
+
+def said_of_fakes(message: str) -> str:
+    """What an operator has said that does not take its fake tensors; empty: it is another error."""
+    found = _OF_FAKES.search(message)
+    return "" if found is None else f"{found['error']}: {found['words']}"
 
 
 def stage_text(stage: FailedStage) -> str:
@@ -168,6 +182,8 @@ def _failed(
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
     if failed.certain and failed.text:
         yield Line(f"     {failed.text}", moment)
+    if words := said_of_fakes(failure.message):
+        yield Line(f"   {words}", moment)
     proven = trying is not None and enough((yield from trying(failed)))
     if failed.suppressed:
         yield Line("   the program never saw it: the frame runs uncompiled", moment)

@@ -27,6 +27,10 @@ _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
+_BRANCHES = (
+    "When merging two branches' output in torch.cond",
+    "Unmatched output spec from torch.cond branches",
+)
 _UNLIKE = (" to have same metadata but found:", " to have same number of outputs but got ")
 
 
@@ -144,7 +148,7 @@ def _number(recording: Recording, failed: Failed) -> Remedy | None:
 
 def _branches(recording: Recording, failed: Failed) -> Remedy | None:
     """Two functions given to torch.cond whose results differ in dtype, in size or in kind."""
-    if "When merging two branches' output in torch.cond" not in failed.failure.message:
+    if not any(words in failed.failure.message for words in _BRANCHES):
         return None
     return CHANGES["torch.cond: differing branch outputs"]
 
@@ -193,6 +197,16 @@ def _written(recording: Recording, failed: Failed) -> Remedy | None:
     )
 
 
+def _leaf(recording: Recording, failed: Failed) -> Remedy | None:
+    """A parameter is written into where gradients are recorded."""
+    if "a leaf Variable that requires grad" not in failed.failure.message:
+        return None
+    return Remedy(
+        "write into a parameter under torch.no_grad(), or keep what is only written into as a "
+        "buffer (register_buffer), which requires no gradient"
+    )
+
+
 def _forbidden(recording: Recording, failed: Failed) -> Remedy | None:
     """A function that Dynamo refuses in compiled code, mark_dynamic for one."""
     if "Attempt to trace forbidden callable" not in failed.failure.message:
@@ -212,6 +226,7 @@ RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "undecided": _undecided,
     "carried": _carried,
     "written": _written,
+    "leaf": _leaf,
     "forbidden": _forbidden,
 }
 """In the order in which they are asked."""

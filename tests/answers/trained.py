@@ -316,3 +316,43 @@ def cropped_at_random(run: Run) -> None:
         return x[n:-n]  # cause
 
     run.compile(cropped)(ones(9))
+
+
+@case(
+    "", "why-failed",
+    cause="RuntimeError: a leaf Variable that requires grad is being used",
+    advice="write into a parameter under torch.no_grad()",
+    counts=(0, 1),
+)  # fmt: skip
+def average_as_parameters(run: Run) -> None:
+    kept = torch.nn.Parameter(ones(3))
+
+    @run.compile
+    def update(x: Any) -> Any:
+        with torch.set_grad_enabled(not run.remedied):
+            kept.mul_(0.9).add_(x)  # cause
+        return x * 2
+
+    with contextlib.suppress(Exception):
+        update(ones(3))
+
+
+@case(
+    "", "why-failed",
+    cause="RuntimeError: Unmatched output spec from torch.cond branches",
+    advice="let both functions return the same",
+    counts=(0, 1),
+)  # fmt: skip
+def branch_with_one_more(run: Run) -> None:
+    def more(x: Any) -> Any:
+        return x.sin() if run.remedied else (x.sin(), x + 1)
+
+    def fewer(x: Any) -> Any:
+        return x.cos()
+
+    @run.whole
+    def either(x: Any) -> Any:
+        return torch.cond(x.sum() > 0, more, fewer, (x,))  # cause
+
+    with contextlib.suppress(Exception):
+        either(ones(3))
