@@ -62,6 +62,8 @@ def test_everything_that_is_printed_goes_one_way() -> None:
         ("console/caching.py", "file.write"),
         ("report/writing.py", "file.write"),
         ("client/origin.py", "file.write"),
+        # Stands in for an output that is closed.
+        ("cli/__init__.py", "os.fdopen"),
         # Stands in for a stream; what it is given goes on as what the program printed.
         ("debuggee/evaluator.py", "stream.write"),
     }
@@ -123,6 +125,7 @@ REACHES = {
     "client/decompiler.py: marshal.loads": "code of a living program, in a process of its own",
     "client/decompiling.py: subprocess.run": "the interpreter of a living program",
     "client/interpreter.py: find_spec": "torch",
+    "client/interpreter.py: made.read_text": "what an environment was made from",
     "client/launch.py: Process.spawn": "what the user or a plan that was agreed to names",
     "client/launch.py: socket.socket": "the program's own channel",
     "client/origin.py: open": "the program's file, and the key",

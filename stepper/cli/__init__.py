@@ -12,7 +12,6 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import TextIO
 
 from stepper.cli.arguments import UsageError, parse
 from stepper.model.printing import say, say_what_is_uncaught
@@ -37,12 +36,12 @@ def main(argv: Sequence[str] | None = None) -> int:
             _flush_errors()
     except BrokenPipeError:
         # Whoever read our output has left, e.g. `head`.
-        _discard(sys.stdout)
+        _discard(sys.stdout.fileno())
         return 128 + 13  # SIGPIPE, where there is one
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
-        _discard(sys.stdout)
+        _discard(sys.stdout.fileno())
         say(f"stepper: the output cannot be written: {error.strerror}", sys.stderr)
         return 1
 
@@ -53,12 +52,12 @@ def _flush_errors() -> None:
         try:
             sys.stderr.flush()
         except OSError:
-            _discard(sys.stderr)
+            _discard(sys.stderr.fileno())
 
 
-def _discard(stream: TextIO) -> None:
+def _discard(stream: int) -> None:
     """What is still buffered goes nowhere."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream)
 
 
 def _carry_out(argv: Sequence[str]) -> int:

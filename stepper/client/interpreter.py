@@ -61,8 +61,9 @@ def _places(environment: Path) -> Iterator[Path]:
     """An environment, and what it was made from if it has the packages of that, too."""
     yield environment
     settings = {}
+    made = environment / "pyvenv.cfg"
     with contextlib.suppress(OSError, UnicodeDecodeError):
-        for line in (environment / "pyvenv.cfg").read_text().splitlines():
+        for line in made.read_text().splitlines():
             name, _, value = line.partition("=")
             settings[name.strip().lower()] = value.strip()
     if settings.get("include-system-site-packages", "").lower() == "true" and "home" in settings:
