@@ -18,7 +18,12 @@ from stepper.support.per_object import PerCode
 _INLINED = (
     os.path.join(TORCH, "nn") + os.sep,
     os.path.join(TORCH, "_functorch") + os.sep,
+    *(
+        os.path.join(TORCH, "_higher_order_ops", f"{each}.py")
+        for each in ("cond", "while_loop", "map", "scan", "associative_scan", "utils")
+    ),
     os.path.join(TORCH, "backends", "mha") + os.sep,
+    os.path.join(TORCH, "_prims_common") + os.sep,
     os.path.join(TORCH, "distributions") + os.sep,
     OPTIMIZERS,
     os.path.join(TORCH, "utils", "_pytree.py"),

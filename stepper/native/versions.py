@@ -36,7 +36,13 @@ from torch._C._dynamo.guards import (
 from torch._functorch import apis, eager_transforms, vmap
 from torch._higher_order_ops import wrap
 from torch._library.custom_ops import CustomOpDef
-from torch._ops import OpOverload, OpOverloadPacket, _OpNamespace, _Ops
+from torch._ops import (
+    HigherOrderOperator,
+    OpOverload,
+    OpOverloadPacket,
+    _OpNamespace,
+    _Ops,
+)
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.autograd import forward_ad
@@ -54,7 +60,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
 __all__ = [
-    "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "OpOverload",
+    "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "HigherOrderOperator",
+    "OpOverload",
     "OpOverloadPacket", "PyTreeCodeGen", "PyTreeInfo", "TensorGuards",
     "TorchDispatchMode", "pytree", "qualified_name", "set_eval_frame",
 ]  # fmt: skip
@@ -265,7 +272,10 @@ def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype |
 
 # -- operators that are given functions ------------------------------------------------------------
 
-cond = torch.ops.higher_order.cond
+cond: HigherOrderOperator = torch.ops.higher_order.cond
+while_loop: HigherOrderOperator = torch.ops.higher_order.while_loop
+map_impl: HigherOrderOperator = torch.ops.higher_order.map_impl
+scan: HigherOrderOperator = torch.ops.higher_order.scan
 checkpoint = torch.utils.checkpoint.checkpoint
 _checkpoint = checkpoint
 
@@ -303,9 +313,10 @@ def numpy_of_torch(
 
 
 def take_fake_mode(kind: type[FakeTensorMode]) -> None:
-    """Have `cond` be answered under a fake mode of this class as under torch's own."""
-    if (known := cond.python_key_table.get(FakeTensorMode)) is not None:
-        cond.py_impl(kind)(known)
+    """Have operators be answered under a fake mode of this class as under torch's own."""
+    for each in (cond, while_loop, map_impl, scan):
+        if (known := each.python_key_table.get(FakeTensorMode)) is not None:
+            each.py_impl(kind)(known)
 
 
 # -- transforms of torch.func ----------------------------------------------------------------------

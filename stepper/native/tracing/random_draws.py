@@ -31,7 +31,7 @@ class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # 
         self, func: Any, types: Any, args: Any = (), kwargs: Any = None
     ) -> object:
         kwargs = kwargs or {}
-        if torch.Tag.nondeterministic_seeded in func.tags and not _drops_nothing(
+        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()) and not _drops_nothing(
             func, args, kwargs
         ):
             self.draws += 1

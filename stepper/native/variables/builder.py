@@ -52,8 +52,7 @@ from stepper.native.variables.functions import (
     UserFunctionVariable,
     UserMethodVariable,
 )
-from stepper.native.variables.higher_order import OPERATORS as HIGHER_ORDER
-from stepper.native.variables.higher_order import HigherOrderVariable
+from stepper.native.variables.higher_order import FORMS, HigherOrderVariable
 from stepper.native.variables.lists import (
     ListVariable,
     RangeVariable,
@@ -92,6 +91,7 @@ from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
 )
+from stepper.native.versions import HigherOrderOperator, checkpoint
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -216,6 +216,9 @@ class VariableBuilder:
             install = self.tx.output.install_guard
             guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
             return NumberMemberVariable(value, source=self.source, guards=guards)
+        if issubclass(kind, HigherOrderOperator) and value in FORMS:
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return HigherOrderVariable(value, source=self.source, guards=guards)
         found = wrap_operator(self, value) or wrap_numpy(self, value) or self._wrap_callable(value)
         if found is not None:
             return found
@@ -269,7 +272,7 @@ class VariableBuilder:
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
             return None
-        if kind is types.FunctionType and value in HIGHER_ORDER:
+        if value is checkpoint:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return HigherOrderVariable(value, source=source, guards=guards)
         if kind is types.FunctionType and (

@@ -1,16 +1,17 @@
-"""Operators that are given functions: `torch.utils.checkpoint.checkpoint`, `torch.cond`.
+"""Operators that are given functions: `torch.utils.checkpoint.checkpoint`, and those that
+`torch.cond`, `while_loop`, `map` and `scan` call, whose own Python is interpreted.
 
 The function is interpreted like any other that is called, into the same graph. What that has added
 is then taken out of the graph, and becomes one of its own: what it needs of the nodes before are
 its inputs. So a function may use whatever it sees. It may only compute: what it changes that was
-there before would be changed at another time than in eager, or more often, and is refused.
+there before would be changed at another time than in eager, or more often, and is refused. What an
+operator gives its functions are nodes that are there while these are interpreted, and no longer.
 """
 
 from __future__ import annotations
 
-import types
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.fx
@@ -26,10 +27,19 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.lists import BaseListVariable, TupleVariable
 from stepper.native.variables.sym_node import SymNodeVariable
-from stepper.native.variables.tensor import TensorVariable
-from stepper.native.versions import checkpoint, checkpointed, cond, version_of
+from stepper.native.variables.tensor import TensorVariable, storage_of
+from stepper.native.versions import (
+    checkpoint,
+    checkpointed,
+    cond,
+    map_impl,
+    scan,
+    version_of,
+    while_loop,
+)
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output, Translator
@@ -63,8 +73,7 @@ class Region:
         if before != after or any(key.born < born or isinstance(key, _EXISTING) for key in changed):
             raise unimplemented(f"{function.describe()}, which does more than compute,")
         self.nodes = [n for n in output.graph.nodes if n not in known and n.op != "placeholder"]
-        parts = self.result.unpack(tx) if isinstance(self.result, TupleVariable) else [self.result]
-        self.leaves = [tx.realize(each) for each in parts]
+        self.leaves = [*_leaves(tx, self.result)]
 
     @property
     def needed(self) -> list[torch.fx.Node]:
@@ -101,15 +110,28 @@ class Region:
     def with_results(self, tx: Translator, results: list[VariableTracker]) -> VariableTracker:
         """What the call gives, once an operator gives these in the place of its nodes."""
         made = dict(zip(self.given(), results, strict=True))
-        leaves = [
-            made[each.proxy.node].with_guards(each.guards)
-            if isinstance(each, TensorVariable)
-            else each
-            for each in self.leaves
-        ]
-        if not isinstance(self.result, TupleVariable):
-            return leaves[0].with_guards(self.result.guards)
-        return self.result.make(leaves, self.result.guards)
+
+        def filled(value: VariableTracker) -> VariableTracker:
+            value = tx.realize(value)
+            if isinstance(value, BaseListVariable):
+                return value.make([*map(filled, value.items)], value.guards)
+            if isinstance(value, ConstDictVariable):
+                items = {key: filled(each) for key, each in value.items.items()}
+                return ConstDictVariable.new(items, value.guards)
+            found = made[value.proxy.node] if isinstance(value, TensorVariable) else value
+            return found.with_guards(value.guards)
+
+        return filled(self.result)
+
+
+def _leaves(tx: Translator, value: VariableTracker) -> Iterator[VariableTracker]:
+    value = tx.realize(value)
+    if isinstance(value, BaseListVariable | ConstDictVariable):
+        held = value.items.values() if isinstance(value, ConstDictVariable) else value.items
+        for each in held:
+            yield from _leaves(tx, each)
+    else:
+        yield value
 
 
 def _tensor_of(node: torch.fx.Node) -> torch.Tensor | None:
@@ -143,17 +165,18 @@ def _of_node(output: Output, node: torch.fx.Node) -> VariableTracker:
 class HigherOrderVariable(VariableTracker):
     """An operator that is given functions."""
 
-    value: types.FunctionType
-    """The function of torch."""
+    value: Callable[..., object]
+    """The function of torch, or the operator."""
 
     def describe(self) -> str:
-        return f"torch function {self.value.__name__}"
+        return f"torch function {getattr(self.value, '__name__', '')}"
 
     def python_type(self) -> type:
         return type(self.value)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        return OPERATORS[self.value](self, tx, args, kwargs).with_guards(self.guards)
+        call = _checkpoint if self.value is checkpoint else _operator
+        return call(self, tx, args, kwargs).with_guards(self.guards)
 
 
 _REENTRANT = {"use_reentrant": False, "preserve_rng_state": True}
@@ -181,27 +204,84 @@ def _checkpoint(
     return region.with_results(tx, results.unpack(tx))
 
 
-def _cond(
+class Form(NamedTuple):
+    """What an operator does with its arguments, each told by its place.
+
+    functions: which of them are functions.
+    same: containers of tensors which functions are given.
+    slices: containers of which they are given the first slice of each.
+    seen: the container to which is added what functions see beside.
+    """
+
+    functions: tuple[int, ...]
+    same: tuple[int, ...]
+    slices: tuple[int, ...]
+    seen: int
+
+
+FORMS: dict[object, Form] = {
+    cond: Form((1, 2), (3,), (), 3),
+    while_loop: Form((0, 1), (2, 3), (), 3),
+    map_impl: Form((0,), (2,), (1,), 2),
+    scan: Form((0,), (1, 3), (2,), 3),
+}
+"""The operators that are known, beside `checkpoint`."""
+
+
+def _operator(
     me: HigherOrderVariable, tx: Translator, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
-    if kwargs or len(args) not in (3, 4):
+    form = FORMS[me.value]
+    args = [*map(tx.realize, [*args, *kwargs.values()])]
+    if len(args) != 1 + max(*form.functions, *form.same, *form.slices):
         raise me.refuse("a call with these arguments")
-    chosen, *functions = map(tx.realize, args[:3])
-    operands = [tx.realize(each) for each in args[3].unpack(tx)] if len(args) == 4 else []
-    if not all(isinstance(each, TensorVariable) for each in (chosen, *operands)):
-        raise me.refuse("a call with what is no tensor")
-    regions = [Region(tx, each, operands, {}) for each in functions]
-    one, other = ([_facts(each) for each in region.leaves] for region in regions)
-    if one != other or type(regions[0].result) is not type(regions[1].result):
+    if me.value is cond and args[0].is_python_constant():
+        chosen = args[1 if args[0].as_python_constant() else 2]
+        return chosen.call_function(tx, args[3].unpack(tx), {})
+    given = {place: [*_tensors(me, tx, args[place])] for place in form.same + form.slices}
+    operands = [
+        _stand_in(tx, each, place in form.slices)
+        for place in (*form.same[:-1], *form.slices, form.same[-1])
+        for each in given[place]
+    ]
+    regions = [Region(tx, args[place], operands, {}) for place in form.functions]
+    known = [[_facts(each) for each in region.leaves] for region in regions]
+    if me.value is cond and known[0] != known[1]:
         raise me.refuse("a call with functions that give different things")
-    if len(one) != len(regions[0].given()) or len(one) != len(regions[1].given()):
+    if any(len(facts) != len(each.given()) for facts, each in zip(known, regions, strict=True)):
         raise me.refuse("a call with functions that give something else than tensors, each once")
-    needed = [each for region in regions for each in region.needed]
-    inputs = list(dict.fromkeys([*[each.as_proxy().node for each in operands], *needed]))
-    bodies = [region.take_out(tx.output, inputs) for region in regions]
-    given = TupleVariable([_of_node(tx.output, each) for each in inputs])
-    results = tx.call_in_graph("call_function", cond, [chosen, *bodies, given], {})
-    return regions[0].with_results(tx, results.unpack(tx))
+    own = [operand.as_proxy().node for operand in operands]
+    seen = {node: None for region in regions for node in region.needed if node not in own}
+    if me.value is map_impl:  # which refuses that in eager
+        mapped = {storage_of(each.fake) for each in given[1]}
+        others = [node.meta["example_value"] for node in [*own[len(given[1]) :], *seen]]
+        if not mapped.isdisjoint(map(storage_of, others)):
+            raise me.refuse("a call with one tensor's memory twice")
+    for place, region in zip(form.functions, regions, strict=True):
+        args[place] = region.take_out(tx.output, [*own, *seen])
+    for node in reversed(own):
+        tx.output.erase(node)
+    beside = [_of_node(tx.output, each) for each in seen]
+    args[form.seen] = TupleVariable([*given[form.seen], *beside])
+    results = tx.call_in_graph("call_function", me.value, args, {})
+    return regions[-1].with_results(tx, results.unpack(tx))
+
+
+def _tensors(
+    me: HigherOrderVariable, tx: Translator, container: VariableTracker
+) -> Iterator[TensorVariable]:
+    for each in map(tx.realize, container.unpack(tx)):
+        if not isinstance(each, TensorVariable):
+            raise me.refuse("a call with what is no tensor")
+        yield each
+
+
+def _stand_in(tx: Translator, tensor: VariableTracker, sliced: bool) -> VariableTracker:
+    """What a function is given for a tensor, or for its slices."""
+    if sliced:
+        first = ConstantVariable(0)
+        return tx.call_in_graph("call_method", "select", [tensor, first, first], {})
+    return tx.call_in_graph("call_method", "view_as", [tensor, tensor], {})
 
 
 def _facts(leaf: VariableTracker) -> object:
@@ -209,10 +289,3 @@ def _facts(leaf: VariableTracker) -> object:
         return None
     fake = leaf.fake
     return fake.dtype, fake.device, fake.shape, fake.stride()
-
-
-OPERATORS: dict[object, Callable[..., VariableTracker]] = {
-    checkpoint: _checkpoint,
-    torch.cond: _cond,
-}
-"""What calling each means."""

@@ -357,6 +357,25 @@ class Sub(torch.Tensor):
 
 
 @sample(T(3))
+def hop_while(x):
+    def body(i, y):
+        return i + 1, y.sin() + x
+
+    return torch._higher_order_ops.while_loop(lambda i, y: i < 3, body, (torch.tensor(0), x))
+
+
+@sample(T(3, 2))
+def hop_scan(x):
+    return torch._higher_order_ops.scan(lambda c, y: (c + y, c * y), x[0] * 1, x)
+
+
+@sample(T(3, 2))
+def hop_associative_scan(x):
+    combine = torch._higher_order_ops.associative_scan
+    return combine(lambda a, b: a + b, x, 0, combine_mode="generic")
+
+
+@sample(T(3))
 def as_sub(x):
     return (x.as_subclass(Sub) + 1).as_subclass(torch.Tensor)
 

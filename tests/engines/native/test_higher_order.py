@@ -9,6 +9,10 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch._higher_order_ops.associative_scan import associative_scan
+from torch._higher_order_ops.map import map as map_each
+from torch._higher_order_ops.scan import scan
+from torch._higher_order_ops.while_loop import while_loop
 from torch.utils import checkpoint as of_torch
 
 from stepper import native
@@ -53,6 +57,30 @@ def on_data_in_both(x: torch.Tensor) -> Any:
     return torch.cond(x.sum() > 0, inner, lambda a: a * 2, (x,))
 
 
+def looped(x: torch.Tensor) -> Any:
+    def body(i: torch.Tensor, held: Any) -> Any:
+        return i + 1, {"a": held["a"].sin() + x, "b": [held["b"][0] * w]}
+
+    w = x.cos()
+    begun = torch.tensor(0), {"a": x, "b": [x * 2]}
+    _, held = while_loop(lambda i, held: (i < 3) & (held["a"].sum() < 90), body, begun)
+    return held["a"], held["b"][0]
+
+
+def mapped(x: torch.Tensor) -> Any:
+    w = x.sum(dim=0)
+    one, other = map_each(lambda a, b: (a[0] * w + b, a[1].sin()), (x * 2, x * 3), w * 1)  # type: ignore[arg-type]  # as it is called
+    return one, other
+
+
+def scanned(x: torch.Tensor) -> Any:
+    def step(total: torch.Tensor, row: torch.Tensor) -> Any:
+        return total + row, total * row + x[1]
+
+    last, rows = scan(step, x[0] * 2, x, reverse=True)
+    return last, rows, associative_scan(lambda a, b: a + b * 2, x * 1, 0, combine_mode="generic")
+
+
 def trained(function: Callable[..., Any], x: torch.Tensor) -> list[torch.Tensor | None]:
     """What a function gives, and all gradients of that."""
     torch.manual_seed(1)
@@ -66,7 +94,12 @@ def trained(function: Callable[..., Any], x: torch.Tensor) -> list[torch.Tensor 
 
 
 @pytest.mark.parametrize("backend", [run_graph, "aot_eager"])
-@pytest.mark.parametrize("function", [a_module, several, one_in_another, on_data, on_data_in_both])
+@pytest.mark.parametrize(
+    "function",
+    [
+        a_module, several, one_in_another, on_data, on_data_in_both, mapped, scanned,
+    ],
+)  # fmt: skip
 def test_one_graph_gives_values_and_gradients_of_eager(
     function: Callable[..., Any], backend: Any
 ) -> None:
@@ -78,6 +111,12 @@ def test_one_graph_gives_values_and_gradients_of_eager(
             assert (given is None) is (expected is None)
             assert given is None or torch.allclose(given, expected)  # type: ignore[arg-type]  # as given
     NET.train()
+
+
+def test_a_loop_on_data_is_one_graph() -> None:
+    explanation = check(looped, X)
+    assert (explanation.graph_count, explanation.breaks) == (1, [])
+    check(looped, X + 3)
 
 
 def changes_what_was_there(x: torch.Tensor) -> Any:
