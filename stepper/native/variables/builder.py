@@ -35,7 +35,6 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
-from stepper.native.variables.data_class import DataClassClassVariable, is_model_output
 from stepper.native.variables.dicts import ConstDictVariable, key_of
 from stepper.native.variables.enums import (
     EnumVariable,
@@ -267,8 +266,6 @@ class VariableBuilder:
             if is_named_tuple(value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return NamedTupleClassVariable(value, source=source, guards=guards)
-            if is_model_output(value):
-                return DataClassClassVariable(value, source=source, guards=guards)
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
             return None
