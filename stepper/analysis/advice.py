@@ -36,6 +36,8 @@ class Advice(msgspec.Struct, frozen=True):
     source: str = ""
     aspect: Aspect = Aspect("")
     """What of it changes."""
+    condition: str = ""
+    """Which condition on it, where it is about one."""
     changes: tuple[Change, ...] = ()
     """Each a way to try it; empty: it is about the program's own text."""
     together: bool = False
@@ -250,7 +252,8 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def advise(self, text: str, evidence: str = "", changes: tuple[Change, ...] = ()) -> Advice:
         """Advice on it; `evidence`: what is known besides how it changes."""
         since = "; ".join(filter(None, (evidence, self.evidence)))
-        return Advice(text, since, self.series.source, self.series.aspect, changes)
+        series = self.series
+        return Advice(text, since, series.source, series.aspect, series.condition, changes)
 
     @property
     def and_others(self) -> str:

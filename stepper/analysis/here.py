@@ -371,10 +371,13 @@ def _advice(recording: Recording, found: Recompilation) -> str:
     ]
     changed = [] if nearest is None else changes_of(nearest)
     # What the headline says was otherwise comes first.
-    for source, difference in changed:
-        for advice in known:
-            if (advice.source, advice.aspect) == (unscoped(source), difference.aspect):
-                return advice.text
+    for source, by, failure in changed:
+        about = [
+            each for each in known if (each.source, each.aspect) == (unscoped(source), by.aspect)
+        ]
+        asked = [each for each in about if each.condition == unscoped(failure.text)]
+        for advice in asked or about:
+            return advice.text
     return next((each.text for each in known if not changed or not each.source), "")
 
 

@@ -285,7 +285,7 @@ def _inference(it: Changing) -> str:
 def _keys_of_dispatch(it: Changing) -> str:
     # Autocast changes the keys with which tensors are compared, whatever tensors they are.
     nearest = [each.nearest for each in it.history.recompilations if each.nearest is not None]
-    differing = [{found.what for _, found in changes_of(each)} for each in nearest]
+    differing = [{found.by.what for found in changes_of(each)} for each in nearest]
     if all(it.what not in each or each & _AUTOCAST for each in differing):
         return ""
     return (

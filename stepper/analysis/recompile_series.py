@@ -10,11 +10,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
 from stepper.analysis.conditions import LEAVES
-from stepper.analysis.recompiles import Recompilation, changes_of
+from stepper.analysis.recompiles import Failure, Recompilation, changes_of
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import compilations
 from stepper.client.text import ELLIPSIS, clip, one_line
@@ -154,29 +155,24 @@ def _history(
 
 
 def _series(found: list[Recompilation]) -> list[Series]:
-    kinds: dict[tuple[str, Aspect], str] = {}
-    conditions: dict[tuple[str, Aspect], str] = {}
-    values: dict[tuple[str, Aspect], list[Datum]] = {}
-    where: dict[tuple[str, Aspect], list[int]] = {}
+    kinds: dict[_Key, str] = {}
+    conditions: dict[_Key, str] = {}
+    values: dict[_Key, list[Datum]] = {}
+    where: dict[_Key, list[int]] = {}
     for at, each in enumerate(found):
         nearest = each.nearest
         if nearest is None:
             continue
-        for failure in nearest.failures:
-            if not failure.differences:
-                key = (unscoped(failure.source), Aspect(""))
-                kinds.setdefault(key, failure.kind)
-                if failure.kind in LEAVES:
-                    conditions.setdefault(key, unscoped(failure.text))
-            for difference in failure.differences:
-                kinds.setdefault((unscoped(failure.source), difference.aspect), failure.kind)
         about = "" if nearest.relation is None else unscoped(nearest.relation.text)
-        for source, difference in changes_of(nearest):
+        for source, difference, failure in changes_of(nearest):
             if not source and not difference.what:
                 continue  # words of the compiler's that do not say what differs
             if not difference.what and unscoped(source) in about:
                 continue  # another condition on what the first one is about
-            key = (unscoped(source), difference.aspect)
+            key = _Key(unscoped(source), difference.aspect, _asking(failure))
+            kinds.setdefault(key, failure.kind)
+            if failure.kind in LEAVES and not failure.differences:
+                conditions.setdefault(key, unscoped(failure.text))
             if at not in where.setdefault(key, []):
                 where[key].append(at)
             expected, actual = difference.expected, difference.actual
@@ -184,27 +180,48 @@ def _series(found: list[Recompilation]) -> list[Series]:
             if actual != UNKNOWN and not (seen and alike(seen[-1], actual)):
                 seen.append(actual)
     # A check of a part of what is known to have changed in the same calls says nothing more.
-    told = {(source, *where[source, aspect]) for source, aspect in where if values[source, aspect]}
+    told = {(key.source, *calls) for key, calls in where.items() if values[key]}
     where = {
         key: calls
         for key, calls in where.items()
-        if values[key] or key[1].what or (key[0], *calls) not in told
+        if values[key] or key.aspect.what or (key.source, *calls) not in told
     }
     # What changed in the same calls and in the same way is one thing: the weights of a model, say.
-    same: dict[object, list[tuple[str, Aspect]]] = {}
+    same: dict[object, list[_Key]] = {}
     for key in where:
         shown = tuple(map(text_of, values[key]))
-        same.setdefault((key[1], kinds.get(key, ""), shown, *where[key]), []).append(key)
-    series = [
-        Series(*first, kinds.get(first, ""), tuple(values[first]), len(where[first]),
-               tuple(source for source, _ in others), conditions.get(first, ""), where[first][-1])
-        for first, *others in same.values()
-    ]  # fmt: skip
+        same.setdefault((key.aspect, kinds[key], shown, *where[key]), []).append(key)
+    series = []
+    for first, *others in same.values():
+        likewise = tuple(each.source for each in others if each.source != first.source)
+        series.append(
+            Series(
+                first.source, first.aspect, kinds[first], tuple(values[first]), len(where[first]),
+                likewise, conditions.get(first, ""), where[first][-1],
+            )
+        )  # fmt: skip
     # What is known by its values says more than what only fails because of it, and what is alone in
     # the way of a call more than what comes with others.
     beside = Counter(at for firsts in same.values() for at in where[firsts[0]])
-    fewest = {key: min(beside[at] for at in calls) for key, calls in where.items()}
-    return sorted(
-        series,
-        key=lambda each: (not each.values, -each.times, fewest[each.source, each.aspect]),
-    )
+    ranks = [
+        (not each.values, -each.times, min(beside[at] for at in where[first]), place)
+        for place, (each, (first, *_)) in enumerate(zip(series, same.values(), strict=True))
+    ]
+    return [series[at] for *_, at in sorted(ranks)]
+
+
+class _Key(NamedTuple):
+    """What recompilations are counted by."""
+
+    source: str
+    aspect: Aspect
+    asking: str
+    """For a condition on sizes, who asks for it."""
+
+
+def _asking(failure: Failure) -> str:
+    """The line of the program that asks for a condition on sizes, or the condition where none is
+    known: what two lines ask of a size are two causes."""
+    if failure.differences or failure.kind not in LEAVES:
+        return ""
+    return failure.text if failure.asking is None else str(failure.asking.program_stack[-1])

@@ -41,7 +41,7 @@ from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
-from stepper.model.shapes import ShapeStep
+from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import (
     EventKind,
     Guard,
@@ -136,6 +136,12 @@ class Failure(msgspec.Struct, frozen=True):
     def conditions(self) -> list[ShapeStep]:
         """The decisions about sizes from which the guard comes; looked for like the origin."""
         return [] if self.find_conditions is None else self.find_conditions()
+
+    @property
+    def asking(self) -> ShapeStep | None:
+        """The first of them for which a line of the program asks."""
+        guards = (step for step in self.conditions if step.kind is ShapeStepKind.GUARD)
+        return next((step for step in guards if step.program_stack), None)
 
     @property
     def origin(self) -> Origin | None:
@@ -243,7 +249,7 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
             changes = changes_of(each)
             if not changes:
                 continue
-            known = all((each.entry, *change) in met for change in changes)
+            known = all((each.entry, change.source, change.by) in met for change in changes)
             known = known or any(failure.decides for failure in each.failures)
             distance = (
                 known or not _new(changes, wanted),
@@ -259,19 +265,19 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 
 def apart(changes: list[Change]) -> int:
     """How many changes there are, those that are alike as one."""
-    return len({str(by) if by.what else source for source, by in changes})
+    return len({str(by) if by.what else source for source, by, _ in changes})
 
 
 def _depth(change: Change) -> int:
     """How many steps lead to what changes."""
-    path = path_of(change[0])
+    path = path_of(change.source)
     return 0 if path is None else len(path.steps)
 
 
 def _new(changes: list[Change], wanted: list[Wanted]) -> bool:
     """Whether the call differs from an entry in something for which no entry was made, or of which
     that is not known."""
-    for source, by in changes:
+    for source, by, _ in changes:
         what = unscoped(source), by.aspect
         if by.actual == UNKNOWN or not any(_serves(each, what, by.actual) for each in wanted):
             return True
@@ -292,8 +298,12 @@ def _serves(wanted: Wanted, what: tuple[str, Aspect], actual: Datum) -> bool:
     return alike(known, actual)
 
 
-Change = tuple[str, Difference]
-"""A source and in what it differs."""
+class Change(NamedTuple):
+    """A source and in what it differs."""
+
+    source: str
+    by: Difference
+    failure: Failure
 
 
 def changes_of(tried: Tried) -> list[Change]:
@@ -309,12 +319,12 @@ def changes_of(tried: Tried) -> list[Change]:
         if each.differences:
             resized = any(difference.what == "size" for difference in each.differences)
             found += [
-                (each.source, difference)
+                Change(each.source, difference, each)
                 for difference in each.differences
                 if not (resized and difference.what == "stride")
             ]
         else:
-            found.append((each.source, Difference("")))
+            found.append(Change(each.source, Difference(""), each))
     return found
 
 
@@ -430,7 +440,7 @@ class _Reader:
     def _met_before(self, item: Translation) -> Met:
         made = (each for each in self._made.get(item.code, []) if each.id < item.id)
         return {
-            (tried.entry, *change)
+            (tried.entry, change.source, change.by)
             for before in itertools.islice(made, _FEW)
             if before.cache_size
             for tried in self.read(before).tried

@@ -355,7 +355,8 @@ def _condition(it: Changing) -> Advice | None:
         return None
     for each in it.history.recompilations:
         for failure in each.nearest.failures if each.nearest is not None else ():
-            if failure.differences or unscoped(failure.source) != it.series.source:
+            about = unscoped(failure.source), unscoped(failure.text)
+            if failure.differences or about != (it.series.source, it.series.condition):
                 continue
             if found := one_side(it.recording, failure, it.spell):
                 return it.advise(*found)
@@ -376,12 +377,7 @@ def _tensor(it: Changing) -> str:
 def one_side(recording: Recording, failure: Failure, spell: Spelling) -> tuple[str, str] | None:
     """What is to be done where a condition of an entry does not hold, and what speaks for it; None:
     no line is known that asks for it."""
-    asked = (
-        step
-        for step in failure.conditions
-        if step.kind is ShapeStepKind.GUARD and step.program_stack
-    )
-    step = next(asked, None)
+    step = failure.asking
     if step is None:
         return None
     text = (
@@ -396,7 +392,9 @@ def _on_condition(it: Changing) -> bool:
     if it.what or not it.series.source or it.series.kind not in LEAVES:
         return False
     # What fails because two sizes were one symbol is told of both at once.
-    return len(list(were_equal(it.entries))) < it.series.times
+    equal = [each.entry for each in were_equal(it.entries)]
+    newest = it.history.recompilations[it.series.newest].translation.compile_id
+    return newest not in equal or len(equal) < it.series.times
 
 
 class WereEqual(NamedTuple):

@@ -615,3 +615,47 @@ def keys_of_a_dict_of_ones_own(run: Run) -> None:
         if run.remedied:
             torch._dynamo.mark_dynamic(x, 0)
         by_all_names(x)
+
+
+@case(
+    "", "why-recompile",
+    cause=(
+        "(((-1)*x.size()[1]) % width) != 0 does not hold  (1 of 2)",
+        "(x.size()[1] // width) != 1 does not hold  (1 of 2)",
+    ),
+    advice="in padded_to_windows asks for: keep the calls on one side of it",
+    counts=(3, 1),
+)  # fmt: skip
+def two_lines_that_ask_of_one_size(run: Run) -> None:
+    """What each asks is a cause of its own."""
+
+    def padded_to_windows(x: Any, width: int) -> Any:
+        more = -x.shape[1] % width
+        if more:  # cause
+            x = nn.functional.pad(x, (0, more))
+        return x.view(x.shape[0], -1, width).mean(-1)
+
+    compiled = run.compile(padded_to_windows, dynamic=True)
+    for size in (10, 12, 18) if run.remedied else (10, 12, 16, 24, 8):
+        compiled(ones(2, size), 8)
+
+
+@case(
+    "", "why-recompile",
+    cause=("2 <= a.size()[0] does not hold  (1 of 2)", "b.size()[0] == a.size()[0] does not hold"),
+    advice="Torch's remedy: torch._dynamo.decorators.mark_unbacked(a, 0) before the first call",
+    counts=(3, 1),
+)  # fmt: skip
+def sizes_that_part_and_one_of_one(run: Run) -> None:
+    """That two sizes are one symbol no longer is why there is a second entry, and not a third."""
+
+    def added_both(a: Any, b: Any) -> Any:
+        return a.sum() + b.sum()  # cause
+
+    compiled = run.compile(added_both, dynamic=True)
+    for first, second in ((5, 5), (6, 7), (1, 3)):
+        a, b = ones(first), ones(second)
+        if run.remedied:
+            for each in (a, b):
+                torch._dynamo.decorators.mark_unbacked(each, 0)
+        compiled(a, b)

@@ -82,8 +82,8 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
             for history in histories(recording, again)
             for advice in advise(recording, history)
         ]
-        for source, difference in changes_of(nearest)[:1]:
-            meant = (unscoped(source), difference.aspect)
+        for change in changes_of(nearest)[:1]:
+            meant = (unscoped(change.source), change.by.aspect)
             about_it = [each.text for each in known if (each.source, each.aspect) == meant]
             assert here.remedy in about_it or not about_it, "what the headline says comes first"
     assert asked > 20
