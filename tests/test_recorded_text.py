@@ -67,6 +67,11 @@ IN_ANALYSIS = {
         "_calls": "Python's: the name of an instruction",
         "_use": "torch's: the name of a function",
     },
+    "failure_changes.py": {
+        "": "torch's message",
+        "_caught": "torch's message",
+        "_clause": "CPython's names of instructions",
+    },
     "skipped_frames.py": {"change": "torch's message"},
     "call_sites.py": {
         "_meant": "Python's qualified names",
@@ -114,12 +119,16 @@ IN_ANALYSIS = {
         "checked": "the compiler's: a guard's code",
         "_parts_reached": "the compiler's: a guard's code",
     },
+    "process_state.py": {
+        "": "an expression of the user's",
+        "of_state": "an expression of the user's",
+        "compared_with": "an expression of the user's",
+    },
     "guarded.py": {
         "": "an expression of the user's",
         "_as_member": "a step of torch's sources",
         "_in_entry": "the compiler's name of a frame",
         "_is_dict": "the compiler's: a guard's code",
-        "of_state": "an expression of the user's",
         "_asks_for": "an expression of the user's",
         "_part_asked_for": "the compiler's: what a guard checks",
         "_property": "an expression of the user's",

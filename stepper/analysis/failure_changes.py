@@ -6,6 +6,9 @@ avoids the failure. Of the rest little is known beyond torch's own words, which 
 
 from __future__ import annotations
 
+import builtins
+import itertools
+import re
 from collections.abc import Callable
 
 from stepper.analysis.break_changes import CHANGES, Remedy
@@ -18,7 +21,9 @@ from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import apart, changes_of, failed_checks, recompilations
 from stepper.analysis.shapes import Size
 from stepper.analysis.sources import path_of
+from stepper.client.text import is_installed, source_line
 from stepper.model.failure import FailedStage
+from stepper.model.program import Code, Instruction
 from stepper.model.shapes import Why
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
@@ -31,6 +36,8 @@ _BRANCHES = (
     "When merging two branches' output in torch.cond",
     "Unmatched output spec from torch.cond branches",
 )
+_RAISED = re.compile(r"\bgot (\w+)\(")
+"""What an operator has raised, in torch's words."""
 _UNLIKE = (" to have same metadata but found:", " to have same number of outputs but got ")
 
 
@@ -123,7 +130,7 @@ def _stance(recording: Recording, failed: Failed) -> Remedy | None:
     entry, changes = recording.translation(nearest.translation), changes_of(nearest)
     sizes = [
         (spelled_inside(recording, entry, source), by)
-        for source, by in changes
+        for source, by, _ in changes
         if by.what == "size" and by.actual not in (0, 1) and by.expected not in (0, 1)
     ]
     if len(sizes) == len(changes):
@@ -144,6 +151,51 @@ def _number(recording: Recording, failed: Failed) -> Remedy | None:
     if not any(meta is not None and meta.shape == () for meta in metas):
         return None
     return Remedy("a tensor stands where the function takes a number: pass its .item()")
+
+
+def _caught(recording: Recording, failed: Failed) -> Remedy | None:
+    """An error of an operator, for which the program has an `except` clause."""
+    if failed.failure.stage is not FailedStage.TRACING:
+        return None
+    wrapped = _RAISED.search(failed.failure.message)
+    raised = vars(builtins).get(wrapped[1] if wrapped else failed.failure.exception)
+    if not isinstance(raised, type):
+        return None
+    for site in failed.sites:
+        code = recording.code(recording.frame(recording.moment(site.moment).frame).code)
+        clause = None if is_installed(code.filename) else _clause(code, site.instruction, raised)
+        if clause is not None:
+            text = source_line(code, clause.line).replace("{", "{{").replace("}", "}}")
+            return Remedy(
+                f"what an operator raises while it is traced does not get to `{text}` on line "
+                f"{clause.line}: ask before whether it can be done, or leave the function "
+                "uncompiled (torch.compiler.disable)"
+            )
+    return None
+
+
+def _clause(code: Code, instruction: Instruction, raised: type) -> Instruction | None:
+    """Where the `except` clause begins that handles an exception of this instruction; None: no
+    clause does, or one does that is not told from what it loads."""
+    if instruction.handler is None:
+        return None
+    rows = code.instructions[instruction.handler :]
+    if rows[0].opname != "PUSH_EXC_INFO":
+        return None
+    rows = rows[1:]
+    while rows and rows[0].opname.startswith("LOAD_"):
+        loads = [*itertools.takewhile(lambda row: row.opname.startswith("LOAD_"), rows)]
+        rest = [row for row in rows[len(loads) :] if row.opname != "BUILD_TUPLE"]
+        if len(rest) < 2 or rest[0].opname != "CHECK_EXC_MATCH":
+            return None
+        for load in loads:
+            caught = vars(builtins).get(load.argrepr)
+            if isinstance(caught, type) and issubclass(raised, caught):
+                return load
+        if rest[1].target is None:
+            return None
+        rows = code.instructions[rest[1].target :]
+    return None
 
 
 def _branches(recording: Recording, failed: Failed) -> Remedy | None:
@@ -216,6 +268,7 @@ def _forbidden(recording: Recording, failed: Failed) -> Remedy | None:
 
 RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
     "graph break": _broken,
+    "caught": _caught,
     "fixed size": _fixed,
     "no fake": _without_fake,
     "not begun": _not_begun,

@@ -17,10 +17,10 @@ from stepper.analysis.guarded import (
     is_made,
     names_of,
     of_inlined,
-    of_state,
 )
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
+from stepper.analysis.process_state import compared_with, of_state
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
@@ -37,7 +37,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.datum import UNKNOWN, text_of
-from stepper.model.trace import Translation
+from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
 _MOST = 10
@@ -139,6 +139,22 @@ def _runs(use: GuardUse) -> str:
     return text
 
 
+def _state_lines(
+    recording: Recording, expression: str, function: str, state: list[tuple[Translation, Guard]]
+) -> Iterator[Line]:
+    meant = {item.id: item for item, _ in state if is_meant(recording, item, function)}
+    if not meant:
+        count = plural(len(entries(recording)), "entry")
+        yield Line(f"{expression} is not guarded: no guard of {count} looks at it")
+    for id, item in meant.items():
+        guards = [guard for each, guard in state if each.id == id]
+        besides = compared_with(expression, guards[0])
+        title = f"{compiled_title(recording, item)}: {expression} is guarded{besides}"
+        yield Line(title, item.first_moment, "title")
+        for guard in guards:
+            yield Line(f"  {named(guard)}", guard.moment)
+
+
 def guarded_lines(recording: Recording, expression: str, function: str = "") -> Iterator[Line]:
     """Whether an expression is guarded, entry by entry.
 
@@ -149,13 +165,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
     """
     state = of_state(recording, expression)
     if state is not None:
-        for item, guard in state:
-            if is_meant(recording, item, function):
-                name = compiled_title(recording, item)
-                besides = ", with other global state" if guard.kind == "GLOBAL_STATE" else ""
-                text = f"{name}: {expression} is guarded{besides}"
-                yield Line(text, item.first_moment, "title")
-                yield Line(f"  {named(guard)}", guard.moment)
+        yield from _state_lines(recording, expression, function, state)
         return
     found = asked(recording, expression, function)
     if found is None:

@@ -75,19 +75,8 @@ _CODES = frozenset({"CLOSURE_MATCH"})
 _OWN = re.compile(r"\.__dict__$")
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", "HASATTR", HIDING})
 """Kinds that look whether a part is there."""
-
-
-_STATE = frozenset(
-    {"torch.is_grad_enabled", "torch.get_default_dtype", "torch.get_num_threads",
-     "torch.are_deterministic_algorithms_enabled", "torch.is_autocast_enabled",
-     "torch.get_autocast_dtype", "torch.is_autocast_cache_enabled",
-     "torch.is_deterministic_algorithms_warn_only_enabled"}
-)  # fmt: skip
-"""What GLOBAL_STATE compares (torch/csrc/dynamo/guards.cpp, GlobalStateGuard), as it is called."""
-_STATE_APART = {"torch.get_default_device": "DEFAULT_DEVICE"}
-"""What of the state has a guard of its own, by its kind."""
-_CALLED = re.compile(r"\(\s*(?:'\w+'|\"\w+\")?\s*\)$")
-"""The end of a call, of the state of a device say."""
+_OTHER_PARTS = _CONTAINS - {"DICT_KEYS_MATCH"}
+"""Those that look at one part, and so not at what leads to another one."""
 
 
 class Guarded(msgspec.Struct, frozen=True):
@@ -178,21 +167,6 @@ class Guarded(msgspec.Struct, frozen=True):
             or self.taken_back
         )
         return bool(near or self.inputs)
-
-
-def of_state(recording: Recording, expression: str) -> list[tuple[Translation, Guard]] | None:
-    """The guards of entries on a setting of the process, if that is what is asked about; None:
-    it is something else."""
-    setting = _CALLED.sub("", expression.strip())
-    kind = "GLOBAL_STATE" if setting in _STATE else _STATE_APART.get(setting)
-    if kind is None:
-        return None
-    return [
-        (item, guard)
-        for item in entries(recording)
-        for guard in guards_of(recording, item)
-        if guard.kind == kind
-    ]
 
 
 def asked(recording: Recording, expression: str, function: str = "") -> list[Guarded] | None:
@@ -291,7 +265,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
             presence.append(guard)
         elif any(path.leads_to(each) for each in about):
             parts.append(guard)
-        elif any(each.leads_to(path) for each in about):
+        elif guard.kind not in _OTHER_PARTS and any(each.leads_to(path) for each in about):
             around.append(guard)
     size = size_of(recording, item, path)
     left = None if size is None or size.value else left_by(guards, size.source)

@@ -485,3 +485,28 @@ def recompilation_that_is_an_error(run: Run) -> None:
             if run.remedied:
                 torch._dynamo.mark_dynamic(x, 0)
             never_again(x)
+
+
+@case(
+    "", "why-failed",
+    cause=("TorchRuntimeError while tracing", "size mismatch"),
+    advice="does not get to `except RuntimeError:` on line",
+    counts=(0, 1),
+)  # fmt: skip
+def error_that_is_handled(run: Run) -> None:
+    """An `except` around an operator is not reached while it is traced."""
+
+    def multiplied(a: Any, b: Any) -> Any:
+        return a @ b  # cause
+
+    @run.compile
+    def product_or_nothing(a: Any, b: Any) -> Any:
+        if run.remedied and a.shape[1] != b.shape[0]:
+            return a * 0
+        try:
+            return multiplied(a, b)
+        except RuntimeError:
+            return a * 0
+
+    with contextlib.suppress(RuntimeError):
+        product_or_nothing(ones(3, 2), ones(3))

@@ -105,14 +105,17 @@ def test_each_rule_has_a_program_against_it(rule: str, advising: dict[str, str])
 
 FAILURES = {
     "graph break": ("branch_in_one_graph", "shapes_that_do_not_fit"),
+    "caught": ("error_that_is_handled", "shapes_that_do_not_fit"),
     "fixed size": ("marked_and_multiplied", "dimension_out_of_range"),
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
     "not begun": ("generator_in_one_graph", "recompilation_refused"),
     "recompilation refused": ("counter_in_one_graph", "recompilation_refused"),
+    "stance": ("size_refused", "recompilation_refused"),
     "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
     "branches": ("branches_that_differ", "shapes_that_do_not_fit"),
     "undecided": ("asked_whether_a_count_is_odd", "tensors_where_numbers_stand"),
     "carried": ("loop_that_grows_its_tensor", "branches_that_differ"),
+    "written": ("written_after_exp", "shapes_that_do_not_fit"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
