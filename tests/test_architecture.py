@@ -18,6 +18,12 @@ import pytest
 from tests.import_graph import circles, imports
 
 ROOT = Path(__file__).resolve().parent.parent
+TOP_LEVEL = {
+    ".ci", ".clang-format", ".github", ".gitignore", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE",
+    "MANIFEST.in", "Makefile", "README.md", "constraints.txt", "csrc", "demos", "docs",
+    "mkdocs.yml", "pyproject.toml", "setup.py", "stepper", "tests",
+}  # fmt: skip
+"""Folders and files in which all that belongs to the project lies."""
 LONGEST = 800
 ENGINES = ("dynamo", "native")
 TWINS = 100
@@ -188,6 +194,15 @@ def test_no_file_is_too_long() -> None:
         if (count := len(path.read_text().splitlines())) > LONGEST
     ]
     assert not too_long
+
+
+def test_nothing_that_a_run_leaves_is_kept() -> None:
+    """What programs write where they were begun has been committed before."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    kept = {name.partition("/")[0] for name in listed.stdout.splitlines()}
+    assert kept == TOP_LEVEL
 
 
 @pytest.mark.parametrize(
