@@ -173,7 +173,7 @@ def failed_count(found: list[Failed]) -> str:
 
 def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
     item = failed.translation
-    named = function.lower() in failed.name.lower()
+    named = any(function.lower() in name.lower() for name in (failed.name, failed.shown))
     return named or (item is not None and is_meant(recording, item, function))
 
 

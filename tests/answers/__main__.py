@@ -36,7 +36,7 @@ def run(case: Case, *, remedied: bool) -> tuple[int, int]:
     frames = counters["frames"]
     # Some breaks are counted as the one, some as the other, and most as both.
     breaks = counters["graph_break"].total() + counters["unimplemented"].total()
-    trouble = breaks + frames["total"] - frames["ok"]
+    trouble = breaks + frames["total"] - frames["ok"] + made.errors
     return made.graphs, trouble
 
 

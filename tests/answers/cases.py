@@ -6,6 +6,7 @@ where the change is guarded against, it takes one compilation more."""
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -63,6 +64,8 @@ class Run:
         self.remedied = remedied
         """Whether the remedy is to be applied, or a value left as it was."""
         self.graphs = 0
+        self.errors = 0
+        """How often what was compiled, or was to be, failed."""
 
     def __call__(self, graph: Any, example_inputs: Any) -> Callable[..., Any]:
         """As a backend: run the graph as it is."""
@@ -70,11 +73,27 @@ class Run:
         forward: Callable[..., Any] = graph.forward
         return forward
 
+    def traced_again(self, graph: Any, example_inputs: Any) -> Callable[..., Any]:
+        """As a backend: have AOTAutograd trace the graph again, and run that."""
+        from torch._dynamo.backends.debugging import aot_eager
+
+        self.graphs += 1
+        made: Callable[..., Any] = aot_eager(graph, example_inputs)
+        return made
+
     def compile(self, function: Any, **options: Any) -> Any:
         """torch.compile, with the backend that counts."""
         import torch
 
         return torch.compile(function, backend=self, **options)
+
+    @contextlib.contextmanager
+    def failing(self) -> Iterator[None]:
+        """Goes on behind an error, and counts it."""
+        try:
+            yield
+        except Exception:
+            self.errors += 1
 
     def whole(self, function: Any) -> Any:
         """Compile into one graph, or fail."""

@@ -17,6 +17,8 @@ _WRITTEN = {
     "@run.whole\n": '@torch.compile(backend="eager", fullgraph=True)\n',
     "partial(run.compile, ": 'partial(torch.compile, backend="eager", ',
     "backend=run)": 'backend="eager")',
+    "backend=run.traced_again)": 'backend="aot_eager")',
+    "run.failing()": "contextlib.suppress(Exception)",
     "exported(run, ": "exported(types.SimpleNamespace(graphs=0), ",
     "return run(graph, ": "return (lambda graph, inputs: graph.forward)(graph, ",
 }

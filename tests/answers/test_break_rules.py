@@ -47,6 +47,7 @@ AGAINST = {
     "written": "date",
     "attributes in C": "namespace_made_inside",
     "operation in C": "date",
+    "drawn": "item_of_a_tensor",
     "generator": "drawn_by_numpy",
     "shared": "text_from_a_branch",
     "in place": "disabled_in_one_graph",
@@ -110,12 +111,13 @@ FAILURES = {
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
     "not begun": ("generator_in_one_graph", "recompilation_refused"),
     "recompilation refused": ("counter_in_one_graph", "recompilation_refused"),
-    "stance": ("size_refused", "recompilation_refused"),
+    "stance": ("size_refused", "shapes_that_do_not_fit"),
     "number": ("tensors_where_numbers_stand", "dimension_out_of_range"),
     "branches": ("branches_that_differ", "shapes_that_do_not_fit"),
     "undecided": ("asked_whether_a_count_is_odd", "tensors_where_numbers_stand"),
     "carried": ("loop_that_grows_its_tensor", "branches_that_differ"),
     "written": ("written_after_exp", "shapes_that_do_not_fit"),
+    "leaf": ("average_as_parameters", "written_after_exp"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""

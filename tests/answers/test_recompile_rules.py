@@ -72,6 +72,8 @@ AGAINST = {
     "function modes": "default_device",
     "default device": "under_a_function_mode",
     "type that is not there": "list_or_tuple",
+    "not finite": "float_argument",
+    "not there": "int_argument",
     "object that died": "autocast_handed_over",
     "marks": "batches_of_other_sizes",
     "duck shaping": "branch_on_a_size",
