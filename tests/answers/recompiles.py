@@ -210,13 +210,13 @@ def modules_with_other_floats(run: Run) -> None:
     cause="self.param_groups[0]['lr'] changes: 0.1, 0.05",
     advice="keep it in a tensor",
     counts=(2, 1),
-    function="RMSprop.step",
+    function="Adadelta.step",
 )  # fmt: skip
 def learning_rate(run: Run) -> None:
     weight = torch.ones(2, requires_grad=True)
     weight.grad = torch.ones(2)
     first = torch.tensor(0.1) if run.remedied else 0.1
-    optimizer = torch.optim.RMSprop([weight], lr=first, foreach=False)
+    optimizer = torch.optim.Adadelta([weight], lr=first, foreach=False)
 
     @run.compile
     def optimizer_step() -> None:

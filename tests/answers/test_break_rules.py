@@ -123,8 +123,10 @@ FAILURES = {
 """For each rule of failures a program for it, and one that looks like one."""
 
 
-REFUSED = {"refused_the_second_number", "refused_the_second_size"}
+REFUSED = {"refused_the_second_number", "refused_the_second_size", "row_by_itself"}
 """Programs on recompilations, which are an error there."""
+LAYERS = "wrap_inline"
+"""Torch's own function around a layer that is compiled by itself."""
 
 
 @pytest.mark.parametrize("rule", failure_changes.RULES)
@@ -139,7 +141,8 @@ def test_the_compilations_that_failed_are_those_of_the_programs_on_failures(
     recorded: Recorded,
 ) -> None:
     found = {each.name.partition(".")[0] for each in failures(recorded[0])}
-    assert found == {case.name for case in of("why-failed")} | REFUSED
+    of_their_own = {case.name for case in of("why-failed") if not case.function}
+    assert found == of_their_own | REFUSED | {LAYERS}
 
 
 def test_every_rule_is_asked() -> None:

@@ -220,7 +220,7 @@ def decay_as_a_number(run: Run) -> None:
     counts=(1, 1),
     never=("mark_unbacked",),
 )  # fmt: skip
-def one_row_in_the_last_batch(run: Run) -> None:
+def row_by_itself(run: Run) -> None:
     norm = torch.nn.BatchNorm1d(3)
 
     @run.compile
