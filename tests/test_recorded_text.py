@@ -154,7 +154,6 @@ IN_ANALYSIS = {
         "_few_objects": "torch's sources",
         "_have": "torch's sources",
         "_length": "torch's sources",
-        "_reached": "ours: a lookup's words for what is not there",
     },
     "places.py": {
         "": "the program's text",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 
 from stepper.analysis.breaks import Cause, Occurrence, causes
@@ -27,6 +28,8 @@ from stepper.recording.reader import Recording
 
 _STACK = 4
 """Values of the symbolic stack that are shown."""
+_LONG_WAY = 3
+"""Calls in libraries, one after the other, that are all shown."""
 _TEXT = 300
 
 
@@ -169,13 +172,22 @@ def _occurrence(
             at = found.left_by.user_stack[0]
             left = f"the call at {short_path(at.filename, cwd)}:{at.line}"
         yield Line(f"     compiled by itself since {by} leaves {left} to Python", moment)
-    for frame in found.found.user_stack:
-        yield Line(f"     {short_name(place_text(frame, cwd))}", moment, "dim")
+    for text in _way(found.found.user_stack, cwd):
+        yield Line(f"     {text}", moment, "dim")
     if found.resumed:
         first, *more = found.resumed
         name = compiled_title(recording, first)
         others = f", compiled {plural(len(more), 'more time')}" if more else ""
         yield Line(f"     goes on in {name}{others}", first.first_moment, "dim")
+
+
+def _way(stack: tuple[PythonFrame, ...], cwd: str) -> Iterator[str]:
+    """The calls that lead there; of a long way through libraries where it begins and ends."""
+    for library, run in itertools.groupby(stack, lambda frame: is_installed(frame.filename)):
+        texts = [short_name(place_text(frame, cwd)) for frame in run]
+        if library and len(texts) > _LONG_WAY:
+            texts[1:-1] = [f"… {plural(len(texts) - 2, 'more call')} in libraries"]
+        yield from texts
 
 
 def _skipped(found: Skipped) -> Iterator[Line]:

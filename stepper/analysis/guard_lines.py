@@ -140,13 +140,9 @@ def _runs(use: GuardUse) -> str:
 
 
 def _state_lines(
-    recording: Recording, expression: str, function: str, state: list[tuple[Translation, Guard]]
+    recording: Recording, expression: str, state: list[tuple[Translation, Guard]]
 ) -> Iterator[Line]:
-    meant = {item.id: item for item, _ in state if is_meant(recording, item, function)}
-    if not meant:
-        count = plural(len(entries(recording)), "entry")
-        yield Line(f"{expression} is not guarded: no guard of {count} looks at it")
-    for id, item in meant.items():
+    for id, item in {item.id: item for item, _ in state}.items():
         guards = [guard for each, guard in state if each.id == id]
         besides = compared_with(expression, guards[0])
         title = f"{compiled_title(recording, item)}: {expression} is guarded{besides}"
@@ -163,9 +159,13 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         expression: what may be guarded, as a person writes it.
         function: only in entries of functions with this in their name; empty: in all.
     """
-    state = of_state(recording, expression)
-    if state is not None:
-        yield from _state_lines(recording, expression, function, state)
+    state = [
+        (item, guard)
+        for item, guard in of_state(recording, expression)
+        if is_meant(recording, item, function)
+    ]
+    if state:
+        yield from _state_lines(recording, expression, state)
         return
     found = asked(recording, expression, function)
     if found is None:

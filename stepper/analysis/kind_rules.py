@@ -24,8 +24,6 @@ _ARGUMENTS = {
     "kwds": "the same keyword arguments",
 }
 """What wrappers call all that they are given, and what is to be the same of it."""
-_MISSING = "it has no "
-"""How a lookup begins to say that there was no such key, attribute or element."""
 _OPTIMIZER = os.path.join("torch", "optim", "")
 _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
@@ -356,7 +354,7 @@ def _sets_a_device(it: Changing) -> bool:
 
 def _reached(it: Changing) -> str:
     missing = (
-        failure.text.startswith(_MISSING)
+        failure.missing
         for each in it.history.recompilations
         if each.nearest is not None
         for failure in each.nearest.failures

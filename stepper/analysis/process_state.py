@@ -47,13 +47,10 @@ _CALLED = re.compile(r"\(\s*(?:'\w+'|\"\w+\")?\s*\)$")
 """The end of a call, of the state of a device say."""
 
 
-def of_state(recording: Recording, expression: str) -> list[tuple[Translation, Guard]] | None:
-    """The guards of entries on a setting of the process, if that is what is asked about; None:
-    it is something else."""
+def of_state(recording: Recording, expression: str) -> list[tuple[Translation, Guard]]:
+    """The guards of entries on a setting of the process, if that is what is asked about."""
     setting = _CALLED.sub("", expression.strip())
     kind = _GLOBAL if setting in _COMPARED else _APART.get(setting)
-    if kind is None:
-        return None
     return [
         (item, guard)
         for item in entries(recording)

@@ -215,10 +215,12 @@ def _function(
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
     tried = [] if trying is None else (yield from trying(history))
     label = "advice" if trying is None else "advice, not proven"
+    explained = False
     for advice in () if enough(tried) else advise(recording, history):
         if _has_been_tried(advice, tried):
             continue
-        yield Line(f"  {label}: {advice.text}")
+        yield Line(f"  {label}: {(advice.again if explained else '') or advice.text}")
+        explained = explained or bool(advice.again)
         yield Line(f"    since {advice.evidence}", role="dim")
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()

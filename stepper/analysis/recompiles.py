@@ -126,6 +126,8 @@ class Failure(msgspec.Struct, frozen=True):
     """Dynamo had found another one before, and did not look at this one."""
     inferred: bool = False
     """Not recorded: it follows from what the new compilation wants differently."""
+    missing: bool = False
+    """There is no such value: it could not be got to."""
     decides: bool = False
     """It says that the function is there for another call of what it wraps: a decorator's wrapper
     has one code for all that it wraps, and what else differs, its arguments, follows from that."""
@@ -709,6 +711,8 @@ def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) 
         text=check.failure(guard),
         user_line=guard.user_line,
         saw=check.actual if guard.kind in LEAVES else UNKNOWN,
+        # A lookup says of a value that is there in what it differs.
+        missing=bool(check.why and not differences and check.actual == UNKNOWN),
         moment=check.moment or None,
         nanoseconds=check.nanoseconds,
         behind=not check.moment,

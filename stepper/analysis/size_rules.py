@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+import msgspec
+
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.handed_on import Spelling
@@ -50,10 +52,19 @@ def _never_a_symbol(history: History, tensor: str = "", dim: int | str = "", mor
     )
     if not history.capabilities.unbacked or not tensor:
         return text
-    return (
-        f"{text} Torch's remedy: torch._dynamo.decorators.mark_unbacked({tensor}, {dim}) before "
-        f"the first call{more}."
-    )
+    return f"{text} Torch's remedy: {_mark_unbacked(tensor, dim, more)}."
+
+
+def _mark_unbacked(tensor: str, dim: int | str, more: str) -> str:
+    return f"torch._dynamo.decorators.mark_unbacked({tensor}, {dim}) before the first call{more}"
+
+
+def _in_short(it: Changing, advice: Advice, tensor: str, dim: int | str, more: str = "") -> Advice:
+    """Advice on a size of 0 or 1, with how it is told once it is known that there is no symbol."""
+    if not it.history.capabilities.unbacked or not tensor:
+        return advice
+    again = f"Likewise: {_mark_unbacked(tensor, dim, more)}."
+    return msgspec.structs.replace(advice, again=again)
 
 
 def from_numpy(series: Series) -> bool:
@@ -209,7 +220,8 @@ def _zero_one(it: Changing) -> Advice | None:
         more += f"; but {place} asks for {asked.expression}, which takes a value"
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
     text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
-    return it.advise(text, fact, can_be_tried)
+    advice = it.advise(text, fact, can_be_tried)
+    return _in_short(it, advice, it.name, it.dim or 0, more)
 
 
 def _expanded(it: Changing) -> str:
@@ -345,8 +357,9 @@ def _zero_one_condition(it: Changing) -> Advice | None:
     if number is None:
         return None
     dim = _SIZE.fullmatch(path.steps[-1])
-    text = _never_a_symbol(it.history, _tensor(it), int(dim[1]) if dim else "dim")
-    return it.advise(text, f"{number.translation.compile_id} has {it.name} as {number.value}")
+    of = _tensor(it), int(dim[1]) if dim else "dim"
+    fact = f"{number.translation.compile_id} has {it.name} as {number.value}"
+    return _in_short(it, it.advise(_never_a_symbol(it.history, *of), fact), *of)
 
 
 def _condition(it: Changing) -> Advice | None:

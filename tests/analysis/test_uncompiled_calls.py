@@ -20,7 +20,8 @@ def scaled(x: torch.Tensor, by: int) -> torch.Tensor:
     return x * by
 
 
-@pytest.mark.parametrize("lookups", [False, pytest.param(True, marks=pytest.mark.evaluator_out)])
+@pytest.mark.evaluator_left_in
+@pytest.mark.parametrize("lookups", [False, True])
 def test_each_guard_that_a_stance_makes_matter_is_told(tmp_path: Path, *, lookups: bool) -> None:
     compiled = torch.compile(scaled, backend="eager", dynamic=False)
     path = tmp_path / "a.stepper"
