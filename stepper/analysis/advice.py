@@ -45,8 +45,8 @@ class Advice(msgspec.Struct, frozen=True):
     rule: str = ""
     """The name of the rule that gives it."""
     again: str = ""
-    """The advice in short, for one who has read why a size of 0 or 1 has an entry of its own; empty:
-    it is about something else."""
+    """The advice in short, for one who has read why a size of 0 or 1 has an entry of its own;
+    empty: it is about something else."""
 
 
 class Entries(msgspec.Struct, frozen=True, dict=True):
