@@ -16,9 +16,8 @@ from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.failures import Failed, fixed_sizes, operands
 from stepper.analysis.handed_on import spelled_inside
-from stepper.analysis.recompile_advice import REFUSED, advise
-from stepper.analysis.recompile_series import histories
-from stepper.analysis.recompiles import apart, changes_of, failed_checks, recompilations
+from stepper.analysis.recompile_advice import REFUSED, advice_against
+from stepper.analysis.recompiles import apart, changes_of, failed_checks
 from stepper.analysis.shapes import Size
 from stepper.analysis.sources import path_of
 from stepper.client.text import is_installed, source_line
@@ -111,10 +110,7 @@ def _refused(recording: Recording, failed: Failed) -> Remedy | None:
     item = failed.translation
     if item is None or failed.failure.exception not in REFUSED:
         return None
-    again = [each for each in recompilations(recording) if each.translation.code == item.code]
-    advice = [
-        each for history in histories(recording, again) for each in advise(recording, history)
-    ]
+    advice = advice_against(recording, item)
     return Remedy(advice[0].text.replace("{", "{{").replace("}", "}}")) if advice else None
 
 

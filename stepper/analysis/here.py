@@ -25,7 +25,7 @@ from stepper.analysis.handed_on import Spelling, spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.needed import needed_by
 from stepper.analysis.reasons import reasons_of
-from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_advice import advice_against
 from stepper.analysis.recompile_lines import (
     callers_of,
     differing_text,
@@ -35,7 +35,6 @@ from stepper.analysis.recompile_lines import (
     seen_text,
     spelling_of,
 )
-from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import (
     Failure,
     Recompilation,
@@ -44,7 +43,6 @@ from stepper.analysis.recompiles import (
     failed_check,
     failed_checks,
     recompilation,
-    recompilations,
 )
 from stepper.analysis.shape_lines import size_lines, step_lines
 from stepper.analysis.shapes import cause_of, sizes
@@ -362,13 +360,8 @@ def _recompiled(recording: Recording, item: Translation, event: Event) -> Here:
 
 def _advice(recording: Recording, found: Recompilation) -> str:
     """What to change against this recompilation; of what made others it says nothing."""
-    item, nearest = found.translation, found.nearest
-    again = [
-        each for each in recompilations(recording, item.name) if each.translation.code == item.code
-    ]
-    known = [
-        advice for history in histories(recording, again) for advice in advise(recording, history)
-    ]
+    nearest = found.nearest
+    known = advice_against(recording, found.translation)
     changed = [] if nearest is None else changes_of(nearest)
     # What the headline says was otherwise comes first.
     for source, by, failure in changed:

@@ -118,6 +118,8 @@ def _class_again(it: Changing) -> str:
 
 
 def _type(it: Changing) -> str:
+    if it.wraps:
+        return _wrapper(it)
     return f"Pass {it.name} always as the same type: each has an entry of its own."
 
 
@@ -198,6 +200,13 @@ def _is_one(it: Changing) -> bool:
     return any(wants.get(key) == 1 for _, wants in it.entries.wanted)
 
 
+def _wrapper(it: Changing) -> str:
+    return (
+        f"{function_name(it.history.name)} is one code for all functions that it wraps, and each "
+        "of them takes entries of it. If there are few, that is the price."
+    )
+
+
 def _another(it: Changing) -> bool:
     return any(isinstance(value, Words) and value.another for value in it.series.values)
 
@@ -205,11 +214,8 @@ def _another(it: Changing) -> bool:
 def _few_objects(it: Changing) -> str:
     if _another(it):
         return ""
-    if it.name.endswith(_CODE) and it.wraps:
-        return (
-            f"{function_name(it.history.name)} is one code for all functions that it wraps, and "
-            "each of them takes entries of it. If there are few, that is the price."
-        )
+    if it.wraps:
+        return _wrapper(it)
     if it.name.endswith(_CODE):
         return (
             f"{it.name.removesuffix(_CODE)} is another function in one call than in another, and "
@@ -353,6 +359,8 @@ def _sets_a_device(it: Changing) -> bool:
 
 
 def _reached(it: Changing) -> str:
+    if it.wraps:
+        return _wrapper(it)
     missing = (
         failure.missing
         for each in it.history.recompilations

@@ -15,14 +15,15 @@ from stepper.analysis.advice import Advice, Changing, Entries, Rule
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import KIND_RULES
-from stepper.analysis.recompile_series import TOLD, History, Series
-from stepper.analysis.recompiles import apart, changes_of
+from stepper.analysis.recompile_series import TOLD, History, Series, histories
+from stepper.analysis.recompiles import apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
 from stepper.model.failure import FailedStage
 from stepper.model.lookup import Aspect
+from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
 _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
@@ -51,6 +52,19 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def advice_against(recording: Recording, item: Translation) -> list[Advice]:
+    """Advice on the function that was compiled once more."""
+    again = [
+        each for each in recompilations(recording, item.name) if each.translation.code == item.code
+    ]
+    return [
+        advice
+        for history in histories(recording, again)
+        if any(each.translation.id == item.id for each in history.recompilations)
+        for advice in advise(recording, history)
+    ]
 
 
 def _told(found: list[Advice], advice: Advice) -> bool:

@@ -16,12 +16,14 @@ import msgspec
 
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.recompiles import Failure, Recompilation, changes_of
+from stepper.analysis.sites import in_dynamo
 from stepper.analysis.sources import unscoped
 from stepper.analysis.walks import compilations
 from stepper.client.text import ELLIPSIS, clip, one_line
 from stepper.model.capabilities import Capabilities
 from stepper.model.datum import UNKNOWN, Datum, alike, text_of
 from stepper.model.lookup import Aspect
+from stepper.model.method_names import Owner
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
@@ -110,9 +112,12 @@ class History(msgspec.Struct, frozen=True):
 
 def histories(recording: Recording, found: Iterable[Recompilation]) -> list[History]:
     """Each function that was compiled again; what took most time comes first."""
-    by_code: dict[int, list[Recompilation]] = {}
+    by_code: dict[tuple[int, Owner | None], list[Recompilation]] = {}
     for each in found:
-        by_code.setdefault(each.translation.code, []).append(each)
+        item = each.translation
+        # Dynamo has one code that hands on to all functions that it wraps.
+        wrapped = recording.owners.of_walk(item) if in_dynamo(item.filename) else None
+        by_code.setdefault((item.code, wrapped), []).append(each)
     lookups: dict[tuple[str, str], list[Translation]] = {}
     for item in recording.lookups():
         lookups.setdefault((item.name, item.filename), []).append(item)
@@ -120,7 +125,7 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
         item.code for item in compilations(recording) if item.outcome is Outcome.COMPILED
     )
     histories = []
-    for code, again in by_code.items():
+    for (code, _), again in by_code.items():
         first = again[0].translation
         calls = lookups.get((first.name, first.filename), [])
         history = _history(again, calls, made[code], recording.facts.capabilities)

@@ -24,7 +24,7 @@ import msgspec
 from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
 from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
-from stepper.analysis.sites import program_line
+from stepper.analysis.sites import in_dynamo, program_line
 from stepper.analysis.sources import path_of, spelled, unscoped
 from stepper.analysis.walks import (
     Calls,
@@ -74,6 +74,9 @@ _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
 
 _CODE = ".__code__"
+_METHOD = ".__func__"
+_OF_DYNAMO = ((), (_METHOD,), (_CODE,), (_METHOD, _CODE))
+"""How guards look at what a function of Dynamo's own wraps, which can be a bound method."""
 _SIZES = ("size", "stride")
 _STRIDE = ".stride()"
 
@@ -573,7 +576,8 @@ class _Reader:
 
     def _wrapping(self, item: Translation, failure: Failure) -> Failure:
         path = path_of(failure.source)
-        if path is None or path.steps != (_CODE,):
+        ways = _OF_DYNAMO if in_dynamo(item.filename) else ((_CODE,),)
+        if path is None or path.steps not in ways:
             return failure
         free = free_variables(self._recording.code(item.code))
         return msgspec.structs.replace(failure, decides=path.root in free)

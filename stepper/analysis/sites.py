@@ -57,6 +57,11 @@ def own_frame(stack: Sequence[PythonFrame]) -> PythonFrame | None:
     return next((frame for frame in reversed(stack) if not is_installed(frame.filename)), None)
 
 
+def in_dynamo(filename: str) -> bool:
+    """Whether a file is one of Dynamo's: what is compiled of it only hands on to the program's."""
+    return short_path(filename).startswith("torch/_dynamo/")
+
+
 def in_torch(filename: str) -> bool:
     """Whether a file is torch's own, as far as its path says so."""
     return short_path(filename).startswith("torch/")

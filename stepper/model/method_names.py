@@ -17,12 +17,13 @@ _LOCALS = ".<locals>"
 
 
 class Owner(NamedTuple):
-    """A module whose method is run."""
+    """A module whose method is run; or a function of the program's, where what is compiled is one
+    of the compiler's own that hands on to it."""
 
     path: str
     """Its place in the model, `decoder.block[7]`; empty: it is the model."""
     type: str
-    """The name of its class."""
+    """The name of its class, or of the function."""
 
 
 class Entered(NamedTuple):

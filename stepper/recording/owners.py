@@ -20,8 +20,10 @@ _SELF = "self"
 _ARGUMENT = "L['self']"
 """The local of a lookup that is the call's `self`."""
 _IN_DYNAMO = "/torch/_dynamo/"
+_TORCH = "/torch/"
 _NEAR = 50
-"""Walks behind a lookup among which the next of its thread is looked for."""
+"""Walks behind a lookup among which the next of its thread is looked for, and frames among which
+the first outside of torch is."""
 
 
 class Owners:
@@ -103,11 +105,19 @@ class Owners:
 
     def _handed_to(self, walk: Translation) -> Owner | None:
         """That of what a function of Dynamo's own is made to call: of `torch.compile(nn.Linear(…))`
-        it compiles one that hands on to the module."""
-        attempts = self._recording.attempts(walk.id)
-        frames = self._recording.frames(attempts[-1].id) if attempts else []
+        it compiles one that hands on to the module, and of a function that torch has decorated, as
+        by `torch.no_grad()`, one that hands on to that."""
+        recording = self._recording
+        attempts = recording.attempts(walk.id)
+        frames = recording.frames(attempts[-1].id) if attempts else []
         inlined = next((frame for frame in frames if frame.depth == 1), None)
-        return None if inlined is None else self.of(inlined.id)
+        owner = None if inlined is None else self.of(inlined.id)
+        if owner is not None:
+            return owner
+        torch = walk.filename.partition(_IN_DYNAMO)[0] + _TORCH
+        codes = (recording.code(frame.code) for frame in frames[:_NEAR] if frame.depth)
+        own = next((code for code in codes if not code.filename.startswith(torch)), None)
+        return None if own is None else Owner("", own.label)
 
     def _of_call(self, lookup: Translation) -> Owner | None:
         """That of the argument of the call that is looked up."""

@@ -6,9 +6,8 @@ from stepper.analysis.breaks import causes
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.failures import failures
 from stepper.analysis.here import event_at, glimpse, here_lines, why_here
-from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_advice import advice_against
 from stepper.analysis.recompile_lines import differing_text, spelling_of
-from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import changes_of, recompilations
 from stepper.analysis.sources import unscoped
 from stepper.client.text import ELLIPSIS
@@ -75,13 +74,7 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
         how = "wants" if failure.differences or failure.kind in LEAVES else "does not fit:"
         assert f"{nearest.entry} {how} {said.replace(', with ', ', actual ')}" in here.headline
         asked += 1
-        code = found.translation.code
-        again = [each for each in recompilations(recording) if each.translation.code == code]
-        known = [
-            advice
-            for history in histories(recording, again)
-            for advice in advise(recording, history)
-        ]
+        known = advice_against(recording, found.translation)
         for change in changes_of(nearest)[:1]:
             meant = (unscoped(change.source), change.by.aspect)
             about_it = [each.text for each in known if (each.source, each.aspect) == meant]

@@ -107,3 +107,28 @@ def stride_that_is_a_size(run: Run) -> None:
     compiled = run.compile(flat, dynamic=True)
     for x in (ones(4, 6), ones(6, 4).t()):
         compiled(x.contiguous() if run.remedied else x)
+
+
+@case(
+    "", "why-recompile",
+    cause=("shifted, inner of wrap_inline", "type of fn changes: "),
+    advice="inner is one code for all functions that it wraps",
+    counts=(2, 1),
+    never=("always as the same type", "hand over what it is taken from"),
+)  # fmt: skip
+def function_and_method_that_torch_decorates(run: Run) -> None:
+    """Dynamo hands on to both from one function of its own."""
+
+    class Average:
+        @torch.no_grad()
+        def update(self, x: Any) -> Any:
+            return x * 0.9
+
+    @torch.no_grad()
+    def shifted(x: Any) -> Any:
+        return x + 1
+
+    update, compiled = run.compile(Average().update), run.compile(shifted)
+    update(ones(2))
+    if not run.remedied:
+        compiled(ones(2))
