@@ -227,7 +227,7 @@ IN_ANALYSIS = {
         "_computed": "torch's: an expression of symbols",
         "_in_sources": "torch's: an expression of symbols",
     },
-    "sites.py": {"in_torch": "a path"},
+    "sites.py": {"in_dynamo": "a path", "in_torch": "a path"},
     "size_rules.py": {
         "": "torch's sources",
         "is_parameter": "torch's sources",
@@ -250,6 +250,7 @@ IN_ANALYSIS = {
     "sources.py": {
         "": "torch's sources",
         "spelled": "torch's sources",
+        "_with_values": "torch's sources",
         "unscoped": "torch's sources",
         "path_of": "torch's sources",
         "of_instance": "torch's sources",
@@ -271,6 +272,7 @@ ELSEWHERE = {
     },
     "console/looking.py": {"_source": "a path"},
     "client/value_paths.py": {"resolve": "what the user has typed"},
+    "recording/owners.py": {"_handed_to": "a path"},
     "recording/diff.py": {"_guard_key": "torch's: names that it makes up"},
     "recording/recorded_call.py": {
         "read": "the compiler's: a source",

@@ -19,8 +19,11 @@ import msgspec
 from stepper.client.names import brief_source
 
 _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
-_BY_PLACE = re.compile(r"([\w.\[\]'\"()]+)\[list\(dict\.keys\(\1\)\)\[(\d+)\]\]")
+_BY_PLACE = re.compile(r"\[list\(dict\.keys\(")
+_PLACE = re.compile(r"\)\)\[(\d+)\]\]")
 """How Dynamo writes a dictionary's value whose key is no constant: by the place of the key."""
+_LONGEST = 2_000
+"""Characters of a source in which such values are looked for."""
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
@@ -65,8 +68,23 @@ class Path(msgspec.Struct, frozen=True):
 def spelled(source: str) -> str:
     """A source as its user would write it: `L['self']._modules['fc']` is `self.fc`."""
     text = _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source)))
-    while (shorter := _BY_PLACE.sub(r"list(\1.values())[\2]", text)) != text:
+    while len(text) < _LONGEST and (shorter := _with_values(text)) != text:
         text = shorter
+    return text
+
+
+def _with_values(text: str) -> str:
+    """A source with one dictionary's value that stands there by the place of its key as one of the
+    dictionary's values."""
+    for begins in _BY_PLACE.finditer(text):
+        ends = _PLACE.search(text, begins.end())
+        if ends is None:
+            break
+        dictionary = text[begins.end() : ends.start()]
+        before = text[: begins.start()]
+        if dictionary and before.endswith(dictionary):
+            before = before.removesuffix(dictionary)
+            return f"{before}list({dictionary}.values())[{ends[1]}]{text[ends.end() :]}"
     return text
 
 
