@@ -67,11 +67,7 @@ IN_ANALYSIS = {
         "_calls": "Python's: the name of an instruction",
         "_use": "torch's: the name of a function",
     },
-    "failure_changes.py": {
-        "": "torch's message",
-        "_caught": "torch's message",
-        "_clause": "CPython's names of instructions",
-    },
+    "failure_changes.py": {"_clause": "CPython's names of instructions"},
     "skipped_frames.py": {"change": "torch's message"},
     "call_sites.py": {
         "_meant": "Python's qualified names",
@@ -92,14 +88,11 @@ IN_ANALYSIS = {
         "_equal_to": "torch's sources",
     },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
-    "failed_lines.py": {
-        "": "torch's message",
-        "_failed": "torch's message, into its lines",
-        "said_of_fakes": "torch's message",
-    },
+    "failed_lines.py": {"_failed": "torch's message, into its lines"},
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
         "": "torch's message, and its names of operators",
+        "said_of_fakes": "torch's message",
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
         "_taken": "CPython's names of instructions",

@@ -29,6 +29,11 @@ class Remedy(msgspec.Struct, frozen=True):
     source: str = ""
     """The text of a line of the program that is named; empty: it is not known."""
 
+    @classmethod
+    def telling(cls, words: str) -> Remedy:
+        """One in words with names and lines of the program, which are told as they are."""
+        return cls(words.replace("{", "{{").replace("}", "}}"))
+
     def __str__(self) -> str:
         return self.naming(self.source)
 

@@ -7,7 +7,6 @@ blame, what it was about to take, and the way there.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.failure_changes import change_of
@@ -18,6 +17,7 @@ from stepper.analysis.failures import (
     failures,
     fixed_sizes,
     operands,
+    said_of_fakes,
 )
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
@@ -59,13 +59,6 @@ _STAGES = {
     FailedStage.OTHER: "",
 }
 
-
-_OF_FAKES = re.compile(
-    r"^ *Explanation: .*: got (?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*$",
-    re.MULTILINE,
-)
-"""How Dynamo words what an operator has said of fake tensors: behind all that it was given."""
-
 Trying = Callable[[Failed], Told]
 """Says what came of what may be done about a failure."""
 
@@ -98,15 +91,13 @@ def failed_lines(
 def failed_headline(failed: Failed) -> str:
     """`0/0 f failed while tracing: Unsupported: Data-dependent branching`."""
     failure = failed.failure
-    words = said_of_fakes(failure.message) or headline(failure.message)
+    words = _words_of_operator(failed) or headline(failure.message)
     said = ": ".join(filter(None, (failure.exception, words)))
     return f"{_whose(failed)} failed {stage_text(failure.stage)}".rstrip() + f": {said}"
 
 
-def said_of_fakes(message: str) -> str:
-    """What an operator has said that does not take its fake tensors; empty: it is another error."""
-    found = _OF_FAKES.search(message)
-    return "" if found is None else f"{found['error']}: {found['words']}"
+def _words_of_operator(failed: Failed) -> str:
+    return ": ".join(said_of_fakes(failed.failure.message) or ())
 
 
 def stage_text(stage: FailedStage) -> str:
@@ -182,7 +173,7 @@ def _failed(
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
     if failed.certain and failed.text:
         yield Line(f"     {failed.text}", moment)
-    if words := said_of_fakes(failure.message):
+    if words := _words_of_operator(failed):
         yield Line(f"   {words}", moment)
     proven = trying is not None and enough((yield from trying(failed)))
     if failed.suppressed:

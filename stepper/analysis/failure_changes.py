@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import builtins
 import itertools
-import re
 from collections.abc import Callable
 
 from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
-from stepper.analysis.failures import Failed, fixed_sizes, operands
+from stepper.analysis.failures import Failed, fixed_sizes, operands, said_of_fakes
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
 from stepper.analysis.recompiles import apart, changes_of, failed_checks
@@ -31,13 +30,9 @@ _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
-_BRANCHES = (
-    "When merging two branches' output in torch.cond",
-    "Unmatched output spec from torch.cond branches",
-)
-_RAISED = re.compile(r"\bgot (\w+)\(")
-"""What an operator has raised, in torch's words."""
-_UNLIKE = (" to have same metadata but found:", " to have same number of outputs but got ")
+
+Rule = Callable[[Recording, Failed], Remedy | None]
+"""Says what avoids a failure, if it knows it."""
 
 
 def change_of(recording: Recording, failed: Failed) -> Remedy | None:
@@ -91,13 +86,6 @@ def _met_as_number(recording: Recording, failed: Failed, size: Size) -> list[str
     ]
 
 
-def _without_fake(recording: Recording, failed: Failed) -> Remedy | None:
-    """An operator of which nobody has said what it makes of a fake tensor."""
-    if "There was no fake impl registered" not in failed.failure.message:
-        return None
-    return Remedy("register what it returns for a fake tensor: torch.library.register_fake")
-
-
 def _not_begun(recording: Recording, failed: Failed) -> Remedy | None:
     """Dynamo does not begin with a frame of this kind, a generator's for one."""
     if failed.failure.stage is not FailedStage.LOOKUP or failed.failure.exception != _UNSUPPORTED:
@@ -111,7 +99,7 @@ def _refused(recording: Recording, failed: Failed) -> Remedy | None:
     if item is None or failed.failure.exception not in REFUSED:
         return None
     advice = advice_against(recording, item)
-    return Remedy(advice[0].text.replace("{", "{{").replace("}", "}}")) if advice else None
+    return Remedy.telling(advice[0].text) if advice else None
 
 
 def _stance(recording: Recording, failed: Failed) -> Remedy | None:
@@ -132,7 +120,7 @@ def _stance(recording: Recording, failed: Failed) -> Remedy | None:
     if len(sizes) == len(changes):
         marks = " and ".join(f"torch._dynamo.mark_dynamic({name}, {by.at})" for name, by in sizes)
         words += f"; with {marks} before that one serves every such size"
-    return Remedy(words.replace("{", "{{").replace("}", "}}"))
+    return Remedy.telling(words)
 
 
 def _number(recording: Recording, failed: Failed) -> Remedy | None:
@@ -153,16 +141,16 @@ def _caught(recording: Recording, failed: Failed) -> Remedy | None:
     """An error of an operator, for which the program has an `except` clause."""
     if failed.failure.stage is not FailedStage.TRACING:
         return None
-    wrapped = _RAISED.search(failed.failure.message)
-    raised = vars(builtins).get(wrapped[1] if wrapped else failed.failure.exception)
+    said = said_of_fakes(failed.failure.message)
+    raised = vars(builtins).get(failed.failure.exception if said is None else said[0])
     if not isinstance(raised, type):
         return None
     for site in failed.sites:
         code = recording.code(recording.frame(recording.moment(site.moment).frame).code)
         clause = None if is_installed(code.filename) else _clause(code, site.instruction, raised)
         if clause is not None:
-            text = source_line(code, clause.line).replace("{", "{{").replace("}", "}}")
-            return Remedy(
+            text = source_line(code, clause.line)
+            return Remedy.telling(
                 f"what an operator raises while it is traced does not get to `{text}` on line "
                 f"{clause.line}: ask before whether it can be done, or leave the function "
                 "uncompiled (torch.compiler.disable)"
@@ -194,13 +182,6 @@ def _clause(code: Code, instruction: Instruction, raised: type) -> Instruction |
     return None
 
 
-def _branches(recording: Recording, failed: Failed) -> Remedy | None:
-    """Two functions given to torch.cond whose results differ in dtype, in size or in kind."""
-    if not any(words in failed.failure.message for words in _BRANCHES):
-        return None
-    return CHANGES["torch.cond: differing branch outputs"]
-
-
 def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
     """A number that comes from data, or a marked size, that the program needs the value of."""
     if _DEPENDS_ON_DATA not in failed.failure.message:
@@ -224,58 +205,63 @@ def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
     )
 
 
-def _carried(recording: Recording, failed: Failed) -> Remedy | None:
-    """What a function returns takes the place of what it was given, in torch.while_loop or scan,
-    and is of another size or dtype."""
-    if not any(words in failed.failure.message for words in _UNLIKE):
-        return None
-    return Remedy(
-        "let the function return what it is given: as many tensors, with the same shapes, dtypes "
-        "and devices"
-    )
+def _if_told(remedy: Remedy, *words: str) -> Rule:
+    """For a failure of which torch's message has one of these words in it."""
+
+    def rule(recording: Recording, failed: Failed) -> Remedy | None:
+        return remedy if any(each in failed.failure.message for each in words) else None
+
+    return rule
 
 
-def _written(recording: Recording, failed: Failed) -> Remedy | None:
-    """A result that the backward needs, and the program has written into."""
-    if "modified by an inplace operation" not in failed.failure.message:
-        return None
-    return Remedy(
-        "the backward needs what is written into: make a new tensor (x = x * 2 in place of "
-        "x.mul_(2)), or write into a clone()"
-    )
-
-
-def _leaf(recording: Recording, failed: Failed) -> Remedy | None:
-    """A parameter is written into where gradients are recorded."""
-    if "a leaf Variable that requires grad" not in failed.failure.message:
-        return None
-    return Remedy(
-        "write into a parameter under torch.no_grad(), or keep what is only written into as a "
-        "buffer (register_buffer), which requires no gradient"
-    )
-
-
-def _forbidden(recording: Recording, failed: Failed) -> Remedy | None:
-    """A function that Dynamo refuses in compiled code, mark_dynamic for one."""
-    if "Attempt to trace forbidden callable" not in failed.failure.message:
-        return None
-    return Remedy("call it before the compiled function: it is not allowed inside")
-
-
-RULES: dict[str, Callable[[Recording, Failed], Remedy | None]] = {
+RULES: dict[str, Rule] = {
     "graph break": _broken,
     "caught": _caught,
     "fixed size": _fixed,
-    "no fake": _without_fake,
+    # An operator of which nobody has said what it makes of a fake tensor.
+    "no fake": _if_told(
+        Remedy("register what it returns for a fake tensor: torch.library.register_fake"),
+        "There was no fake impl registered",
+    ),
     "not begun": _not_begun,
     "recompilation refused": _refused,
     "stance": _stance,
     "number": _number,
-    "branches": _branches,
+    # Two functions given to torch.cond whose results differ in dtype, in size or in kind.
+    "branches": _if_told(
+        CHANGES["torch.cond: differing branch outputs"],
+        "When merging two branches' output in torch.cond",
+        "Unmatched output spec from torch.cond branches",
+    ),
     "undecided": _undecided,
-    "carried": _carried,
-    "written": _written,
-    "leaf": _leaf,
-    "forbidden": _forbidden,
+    # What a function returns takes the place of what it was given, in torch.while_loop or scan.
+    "carried": _if_told(
+        Remedy(
+            "let the function return what it is given: as many tensors, with the same shapes, "
+            "dtypes and devices"
+        ),
+        " to have same metadata but found:",
+        " to have same number of outputs but got ",
+    ),
+    "written": _if_told(
+        Remedy(
+            "the backward needs what is written into: make a new tensor (x = x * 2 in place of "
+            "x.mul_(2)), or write into a clone()"
+        ),
+        "modified by an inplace operation",
+    ),
+    # A parameter is written into where gradients are recorded.
+    "leaf": _if_told(
+        Remedy(
+            "write into a parameter under torch.no_grad(), or keep what is only written into as a "
+            "buffer (register_buffer), which requires no gradient"
+        ),
+        "a leaf Variable that requires grad",
+    ),
+    # mark_dynamic, for one.
+    "forbidden": _if_told(
+        Remedy("call it before the compiled function: it is not allowed inside"),
+        "Attempt to trace forbidden callable",
+    ),
 }
 """In the order in which they are asked."""

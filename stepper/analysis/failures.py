@@ -39,6 +39,11 @@ _WRITTEN = re.compile(
     r"modified by an inplace operation: .*, which is output \d+ of "
     r"(?P<operator>\w+?)(?:Backward\d+)?,"
 )
+_OF_FAKES = re.compile(
+    r"^ *Explanation: .*: got (?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*$",
+    re.MULTILINE,
+)
+"""How Dynamo words what an operator has said of fake tensors: behind all that it was given."""
 _IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.i\w+)")
 """How operators are called that write into what they are given."""
 _COUNTED = ("CALL", "BUILD_")
@@ -175,6 +180,13 @@ def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
     item = failed.translation
     named = any(function.lower() in name.lower() for name in (failed.name, failed.shown))
     return named or (item is not None and is_meant(recording, item, function))
+
+
+def said_of_fakes(message: str) -> tuple[str, str] | None:
+    """The exception and the words of an operator that does not take its fake tensors; None: it is
+    another error."""
+    found = _OF_FAKES.search(message)
+    return None if found is None else (found["error"], found["words"])
 
 
 def last_failure(recording: Recording) -> Failed | None:

@@ -23,6 +23,7 @@ import msgspec
 from stepper.model.trace import Event, EventKind, Output
 from stepper.recording.database import Database, damaged
 from stepper.recording.packing import unpacked_run
+from stepper.recording.recent import Recent
 from stepper.recording.schema import MOST_TOGETHER
 from stepper.recording.schema import Events as Body
 
@@ -116,8 +117,7 @@ class Events:
         self._moments = array("q")
         self._kinds = array("b")
         """The kinds of all events in order, as numbers. The first event has number 1."""
-        self._kept: OrderedDict[int, Body] = OrderedDict()
-        self._kept_events = 0
+        self._kept: Recent[Body] = Recent(_KEPT)
         self._matches: OrderedDict[_Filter, _Matches] = OrderedDict()
 
     def heads(self) -> EventHeads:
@@ -256,7 +256,6 @@ class Events:
     def _run(self, first: int) -> Body:
         found = self._kept.get(first)
         if found is not None:
-            self._kept.move_to_end(first)
             return found
         row = self._database.one(
             tuple[int, bytes], "SELECT count, body FROM events WHERE first = ?", (first,)
@@ -264,11 +263,9 @@ class Events:
         if row is None:
             raise damaged(self._database.path, "a run of events is gone")
         count, body = row
-        found = self._kept[first] = unpacked_run(self._database, self._decoder, body)
+        found = unpacked_run(self._database, self._decoder, body)
         self._check(count, *msgspec.structs.astuple(found))
-        self._kept_events += count
-        while len(self._kept) > 1 and self._kept_events > _KEPT:
-            self._kept_events -= len(self._kept.popitem(last=False)[1].kinds)
+        self._kept.keep(first, found, count)
         return found
 
     def _find(self, id: int) -> tuple[Body, int]:

@@ -8,7 +8,6 @@ The work is done in the modules beside this one; here is the face.
 from __future__ import annotations
 
 import os
-from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import NamedTuple, TypeVar, cast
 
@@ -51,6 +50,7 @@ from stepper.recording.moment_iterator import MomentIterator
 from stepper.recording.moments import Moments, Run
 from stepper.recording.owners import Owners
 from stepper.recording.packing import unpacked
+from stepper.recording.recent import Recent
 from stepper.recording.state import StateBuilder
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class Recording:
         self._events = Events(database)
         self._lookups = Lookups(database)
         self._walk = MomentIterator(self._moments, self._catalog)
-        self._executed: OrderedDict[int, tuple[int, dict[int, int]]] = OrderedDict()
+        self._executed: Recent[tuple[int, dict[int, int]]] = Recent(_COUNTED_FRAMES)
         self.owners = Owners(self)
         self._derived: dict[Callable[[Recording], object], object] = {}
         self._version = database.data_version()
@@ -308,7 +308,7 @@ class Recording:
         record = self._catalog.frame(frame)
         over = self.newest if record.last_moment is None else record.last_moment
         upto_moment = min(upto_moment, over + 1)
-        last, counts = self._executed.get(frame, (record.first_moment, {}))
+        last, counts = self._executed.get(frame) or (record.first_moment, {})
         sign, first, end = (
             (1, last, upto_moment) if upto_moment >= last else (-1, upto_moment, last)
         )
@@ -318,10 +318,7 @@ class Recording:
                 if at == frame:
                     counts[ip] = counts.get(ip, 0) + sign
         counts = {ip: times for ip, times in counts.items() if times > 0}
-        self._executed[frame] = (upto_moment, counts)
-        self._executed.move_to_end(frame)
-        if len(self._executed) > _COUNTED_FRAMES:
-            self._executed.popitem(last=False)
+        self._executed.keep(frame, (upto_moment, counts), 1)
         return dict(counts)
 
     # Translations and attempts
