@@ -7,12 +7,10 @@ from collections.abc import Iterator
 from stepper.analysis.line import Line
 from stepper.recording.reader import Recording
 
-_IN_ORDER = frozenset({"exit", "detached"})
-
 
 def unseen(recording: Recording, name: str = "the recording") -> Iterator[Line]:
     """The last line of an answer about a program that was not seen to its end: that something did
     not happen is known only up to there. Nothing where the recording was ended in order."""
-    if recording.ended not in _IN_ORDER:
+    if not recording.in_order:
         why = recording.ended or "the program was killed, or still runs"
         yield Line(f"{name} has no end ({why}): what came later is not recorded", role="dim")

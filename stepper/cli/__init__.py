@@ -24,6 +24,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         if sys.stdout is None:  # it is closed: nobody reads it
             sys.stdout = os.fdopen(os.open(os.devnull, os.O_WRONLY), "w")
         say_what_is_uncaught()
+        if argv[:1] != ["record"]:  # there it is the program's affair
+            _expect_nobody_in_a_cell()
         # What was read of a recording is not looked through once more when the process ends.
         atexit.register(gc.freeze)
     try:
@@ -44,6 +46,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         _discard(sys.stdout.fileno())
         say(f"stepper: the output cannot be written: {error.strerror}", sys.stderr)
         return 1
+
+
+def _expect_nobody_in_a_cell() -> None:
+    """Have nothing to read in a notebook's cell (`!stepper …`): what IPython's kernel gives it is a
+    terminal, at which nobody can type or end anything."""
+    if os.environ.get("TERM") == "xterm-color" and os.environ.get("GIT_PAGER") == "cat":
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
 
 
 def _flush_errors() -> None:

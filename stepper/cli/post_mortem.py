@@ -64,13 +64,14 @@ def _failure(session: Session) -> tuple[int, str] | None:
     from stepper.analysis.failed_lines import failed_headline, failed_lines
     from stepper.analysis.failures import last_failure
     from stepper.cli.asking import say as tell
+    from stepper.client.text import nothing_translated
 
     recording = session.recording
     if recording is not None and not recording.newest and recording.failures():
         tell(failed_lines(recording))
         return None
     if recording is None or not recording.newest:
-        raise UsageError("nothing was translated: there is no moment to look at")
+        raise UsageError(f"{nothing_translated(recording)}: there is no moment to look at")
     failed = last_failure(recording)
     if failed is None:
         return recording.newest, ""

@@ -198,11 +198,11 @@ def _written_notices(recording: Recording | None) -> list[str]:
 
 
 def _nothing(recording: Recording) -> str:
-    from stepper.client.text import plural
+    from stepper.client.text import nothing_translated, plural
     from stepper.model.trace import EventKind
 
     skips = recording.event_count((EventKind.SKIP,))
-    return "nothing was translated" + (f", {plural(skips, 'skip')}" if skips else "")
+    return nothing_translated(recording) + (f", {plural(skips, 'skip')}" if skips else "")
 
 
 def _counts(recording: Recording) -> str:

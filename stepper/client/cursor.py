@@ -15,6 +15,7 @@ from typing import Literal
 import msgspec
 
 from stepper.client.session import Session
+from stepper.client.text import nothing_translated
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.program import Code, Instruction
 from stepper.model.stepping import Motion
@@ -230,7 +231,7 @@ class Cursor:
         if self.session.stopped is not None:
             self.arrived()
             return None
-        orderly = not self.session.live and recording.ended in ("exit", "detached")
+        orderly = not self.session.live and recording.in_order
         self.goto(1 if orderly else self.newest)
         return None if at is None else self.goto(at)
 
@@ -394,7 +395,9 @@ class Cursor:
         if self.recording is None:
             return Move("refused", self.position, "there is no recording")
         return Move(
-            "refused", self.position, "nothing was translated: the recording has no moments"
+            "refused",
+            self.position,
+            f"{nothing_translated(self.recording)}: the recording has no moments",
         )
 
     def _is_running(self) -> Move:

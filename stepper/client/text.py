@@ -10,6 +10,7 @@ import os
 import re
 import time
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from stepper.model.program import Code, Instruction, PythonFrame, UserLine
 from stepper.model.resume_names import resumed_name
@@ -25,6 +26,9 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import TensorMeta, Value
+
+if TYPE_CHECKING:
+    from stepper.recording.reader import Recording
 
 _INSTALLED = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
@@ -101,6 +105,14 @@ def time_text(seconds: float, *, utc: bool = False) -> str:
 def so_far(text: str, *, final: bool) -> str:
     """A sentence that ends in `yet`; without that where nothing more comes."""
     return text.removesuffix(" yet") if final else text
+
+
+def nothing_translated(recording: Recording | None) -> str:
+    """What is said of a recording without moments: where it was cut short, what would have come is
+    not known."""
+    if recording is None or recording.ended is None or recording.in_order:
+        return "nothing was translated"
+    return "no translation is recorded"
 
 
 def plural(count: int, noun: str) -> str:

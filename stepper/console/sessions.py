@@ -51,7 +51,7 @@ def info(shell: Shell, argument: str) -> None:
     else:
         # `exit` and `detached` are the program's own word, other ends are told in whole ones.
         ended = recording.ended or "cut short: the program was killed"
-        status = f"ended: {ended}" if ended in ("exit", "detached") else ended
+        status = f"ended: {ended}" if recording.in_order else ended
     rows = [
         ("program", " ".join(facts.argv)),
         ("status", status),

@@ -24,7 +24,7 @@ from stepper.client.events import Ended, OutputArrived, SessionEvent
 from stepper.client.hang_up import HangUp
 from stepper.client.processes import pause
 from stepper.client.session import Session
-from stepper.client.text import plural, so_far
+from stepper.client.text import nothing_translated, plural, so_far
 from stepper.console import (
     asking,
     caching,
@@ -381,7 +381,7 @@ class Shell:
         elif self.cursor.position:
             self._stop_shown(0, None)
         else:
-            self.screen.say("nothing was translated")
+            self.screen.say(nothing_translated(self.session.recording))
 
     def wait(self, *, far: bool = False) -> None:
         """Show the program's output until it stops or ends. Ctrl-C asks for a stop at the next
@@ -502,7 +502,7 @@ class Shell:
                 f"{plural(self.cursor.newest, 'moment')} recorded: look around, step back, or q"
             )
         elif self.session.recording_path:
-            self.screen.say("nothing was translated")
+            self.screen.say(nothing_translated(self.session.recording))
             recording = self.session.recording
             events = recording.events(kinds=(EventKind.NOTE,)) if recording is not None else []
             self.screen.lines(f"  {event.text}" for event in events)

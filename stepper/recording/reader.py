@@ -61,7 +61,7 @@ _WHY_CUT_OFF = {
     "exit": "the program ended before it did",
     "detached": "the debugger was detached",
 }
-"""Why a translation was cut off, by how the session ended."""
+"""Why a translation was cut off, by how a session ended in order."""
 
 
 class Known(NamedTuple):
@@ -161,6 +161,11 @@ class Recording:
         if make not in self._derived:
             self._derived[make] = make(self)
         return cast(T, self._derived[make])
+
+    @property
+    def in_order(self) -> bool:
+        """Whether the program was seen to its end, or to where it was let go."""
+        return self.ended in _WHY_CUT_OFF
 
     def close(self) -> None:
         """Let go of the file. Harmless when already closed."""

@@ -53,11 +53,12 @@ OTHERS = "; Ctrl-O goes to another process"
 
 def ending(snapshot: Snapshot) -> str:
     """The banner: how the program ended, and what can still be seen; empty while it goes on."""
-    ended = snapshot.ended
+    ended, recording = snapshot.ended, snapshot.recording
+    if recording is not None and recording.ended is not None and not recording.in_order:
+        program = f"The program {ended}. " if ended else ""
+        return f"{program}The recording ends here: {recording.ended}"
     if not ended:
-        recorded = snapshot.recording.ended if snapshot.recording is not None else None
-        is_word = recorded in (None, "exit", "detached")
-        return "" if is_word else f"The recording ends here: {recorded}"
+        return ""
     if not snapshot.newest:
         return f"The program {ended}. It translated nothing, so there is nothing to show."
     return f"The program {ended}: all its {snapshot.newest:,} moments are here."

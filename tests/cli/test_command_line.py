@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import venv
@@ -269,6 +271,16 @@ def test_why_nothing_was_translated_is_what_happened(
         said = said.removesuffix(OTHERS)
     assert said == f"stepper: {why}"
     assert closing.startswith("stepper: nothing was translated")
+
+
+def test_a_recording_that_was_cut_short_does_not_say_that_nothing_happened(
+    stepper: Run, tmp_path: Path
+) -> None:
+    stepper("record", "-o", "r.stepper", "-c", "pass")
+    with contextlib.closing(sqlite3.connect(tmp_path / "r.stepper")) as database, database:
+        database.execute("UPDATE session SET ended = 'the disk is full'")
+    said = stepper("post-mortem", "r.stepper").stderr
+    assert "no translation is recorded: there is no moment to look at" in said
 
 
 def test_record_passes_signals_on(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,9 @@ def test_a_cell_that_calls_stepper_breaks_there_and_nothing_more(tmp_path: Path)
         for way in ("breakpoint()", "debug(once)", "set_excepthook()"):
             notebook.run(IN_A_CELL.format(f"stepper.{way}"))
             assert "`with stepper.record(path):`" in notebook.error, way
+        # A shell's command has a terminal there, at which nobody types.
+        for command, answer in (("open", "no terminal to draw on"), ("console", "moment 1/")):
+            assert answer in notebook.run(f"!{sys.executable} -m stepper {command} a.stepper")
         assert notebook.run(OURS + "print(ours())") == "[]\n"
     nothing_of_ours(tmp_path / "a.stepper")
 
