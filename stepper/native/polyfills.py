@@ -312,6 +312,11 @@ def _chain(*iterables):
     return chain_from_iterable(iterables)
 
 
+@_stands_for(ITERATORS, itertools.chain.from_iterable)
+def _from_iterable(iterables, /):
+    return chain_from_iterable(iter(iterables))
+
+
 @_goes_on(itertools.chain.from_iterable, "iterables", begun=False)
 def chain_from_iterable(iterables, /):
     """`itertools.chain.from_iterable`."""

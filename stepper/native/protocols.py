@@ -46,8 +46,8 @@ class Output(Protocol):
     globals: trackers of global variables, by the identity of their namespace and their name.
     state: torch's, as it was when the frame was entered.
     grad_enabled: the gradient mode.
-    tainted, handled: whether an operator has changed a fake tensor, and whether it would be noticed
-        if the frame is run again.
+    altered: the memory of fake tensors that operators have changed.
+    handled: whether it would be noticed if the frame is run again.
     modes: what makes the other modes in which operators run.
     mutables: sources of containers and objects that the frame might change, by name.
     keys: sources of what is told apart from other objects as a key.
@@ -66,7 +66,7 @@ class Output(Protocol):
     keys: list[Source]
     state: GlobalState
     grad_enabled: bool
-    tainted: bool
+    altered: list[int]
     handled: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]
 
@@ -95,6 +95,10 @@ class Output(Protocol):
         key: object = None,
     ) -> Guards:
         """Have something checked. Returns the guard as a set."""
+        ...
+
+    def has_altered(self, nodes: Iterable[torch.fx.Node], count: int) -> bool:
+        """See `tracing.output_graph.OutputGraph`."""
         ...
 
     def begin_transform(self, begin: Callable[..., int], given: tuple[Argument, ...]) -> int:

@@ -135,7 +135,14 @@ def reads_its_frame(code: types.CodeType) -> frozenset[str]:
     """The names of what a code may call that reads its caller's frame. What pytest writes for an
     `assert` calls `locals` on the way to the error only, where nothing is captured."""
     readers = LOCALS_READERS.intersection(code.co_names)
-    if readers == {"vars"} and _asks_of_objects(code):
+    if readers and not _MAY_LEAD_TO_THEM.intersection(code.co_names):
+        readers = frozenset(
+            inst.argval
+            for inst in listing(code).instructions
+            if inst.argval in readers
+            and (inst.opname not in _OF_OBJECTS or inst.argval in _FRAME_GETTERS)
+        )
+    if readers and readers <= {"vars", "dir"} and all(_asks_of_objects(code, n) for n in readers):
         return frozenset()
     if readers and "@py_builtins" in code.co_names:
         instructions = listing(code).instructions
@@ -147,12 +154,18 @@ def reads_its_frame(code: types.CodeType) -> frozenset[str]:
     return readers
 
 
-def _asks_of_objects(code: types.CodeType) -> bool:
-    """Whether all that is done with `vars` is to call it with one argument, a plain one."""
+_MAY_LEAD_TO_THEM = frozenset({"builtins", "__builtins__", "@py_builtins"})
+_OF_OBJECTS = ("LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR")
+"""Instructions that name an attribute: `eval` is one of modules."""
+_FRAME_GETTERS = frozenset({"_getframe", "currentframe"})
+
+
+def _asks_of_objects(code: types.CodeType, name: str) -> bool:
+    """Whether all that is done with a builtin is to call it with one argument, a plain one."""
     instructions = [i for i in listing(code).instructions if i.opname not in ("CACHE", "PUSH_NULL")]
     for place, inst in enumerate(instructions):
-        if inst.argval != "vars" or inst.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
-            if inst.argval == "vars":
+        if inst.argval != name or inst.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
+            if inst.argval == name and inst.opname not in _OF_OBJECTS:
                 return False
             continue
         rest = [i for i in instructions[place + 1 : place + 8] if i.opname != "LOAD_ATTR"]

@@ -40,6 +40,7 @@ from torch._ops import (
     HigherOrderOperator,
     OpOverload,
     OpOverloadPacket,
+    _HigherOrderNamespace,
     _OpNamespace,
     _Ops,
 )
@@ -107,9 +108,9 @@ UTILITIES = ("_device",)
 
 # -- operators -------------------------------------------------------------------------------------
 
-OPERATOR_NAMESPACES = frozenset({_Ops, _OpNamespace})
+OPERATOR_NAMESPACES = frozenset({_Ops, _OpNamespace, _HigherOrderNamespace})
 """The classes of `torch.ops` and of what is found in it by the name of a library."""
-FILLED_WHEN_ASKED = (_OpNamespace, OpOverloadPacket)
+FILLED_WHEN_ASKED = (_OpNamespace, _HigherOrderNamespace, OpOverloadPacket)
 """Classes of objects that keep what they were asked for by its name, if there is such a thing."""
 
 
@@ -139,7 +140,12 @@ own_backend_name = torch._C._get_privateuse1_backend_name
 log_usage = torch._C._log_api_usage_once
 assert_true: Callable[..., object] = torch._assert_async
 check: Callable[..., object] = torch._check
-CHECKS: frozenset[object] = frozenset({check, torch._assert})
+CHECKS: frozenset[object] = frozenset(
+    {
+        check, torch._assert, torch._check_index, torch._check_value, torch._check_type,
+        torch._check_not_implemented,
+    }
+)  # fmt: skip
 """Functions that do nothing if their first argument is true."""
 autocast_is_on = torch._C._is_any_autocast_enabled
 
@@ -276,6 +282,7 @@ cond: HigherOrderOperator = torch.ops.higher_order.cond
 while_loop: HigherOrderOperator = torch.ops.higher_order.while_loop
 map_impl: HigherOrderOperator = torch.ops.higher_order.map_impl
 scan: HigherOrderOperator = torch.ops.higher_order.scan
+wrapped: HigherOrderOperator = wrap.wrap
 checkpoint = torch.utils.checkpoint.checkpoint
 _checkpoint = checkpoint
 

@@ -6,7 +6,7 @@ frame can reach, each once, with its source.
 
 Everything that a translation does here can be taken back to a mark, for a call that turns out not
 to be possible is undone before the graph is broken in front of it. Only what operators have done in
-place to fake tensors cannot; then the translation begins again (`tainted`).
+place to fake tensors cannot; then the translation begins again (`altered`).
 """
 
 from __future__ import annotations
@@ -135,8 +135,8 @@ class OutputGraph:
         """Global variables that were loaded: see `remember_global`."""
         self.mutables: dict[str, Source] = {}
         """Sources of containers and objects that the frame might change, by name."""
-        self.tainted = False
-        """Whether an operator has changed a fake tensor."""
+        self.altered: list[int] = []
+        """The memory of fake tensors that operators have changed, as `storage_of` says."""
         self.mutates_inputs = False
         self.written: set[int] = set()
         """The memory of inputs that operators have written to, as `storage_of` says."""
@@ -361,7 +361,7 @@ class OutputGraph:
         result = self._run_fake(op, target, fake_args, fake_kwargs)
         changed = [fakes[key][0] for key, v in versions.items() if version_of(fakes[key][0]) != v]
         if changed:
-            self.tainted = True
+            self.altered += map(storage_of, changed)
             self.overlaps |= may_overlap(changed, [value for value, _ in fakes.values()])
             written = {storage_of(value) for value in changed} & self._storages
             if written:
@@ -411,6 +411,13 @@ class OutputGraph:
             set_grad_enabled(grad)
             FAKE_TENSOR_LOG.disabled = False
 
+    def has_altered(self, nodes: Iterable[torch.fx.Node], count: int) -> bool:
+        """Whether operators have changed what these nodes give, or an input, since so many of
+        `altered`."""
+        values = [each.meta["example_value"] for each in {*nodes, *self.graphargs}]
+        known = {storage_of(each) for each in values if isinstance(each, torch.Tensor)}
+        return not known.isdisjoint(self.altered[count:]) or 0 in self.altered[count:]
+
     def begin_transform(self, begin: Callable[..., int], given: tuple[Argument, ...]) -> int:
         """Have a transform of `torch.func` be active from here on; its level."""
         fakes = torch.fx.node.map_arg(given, lambda node: node.meta["example_value"])
@@ -422,7 +429,7 @@ class OutputGraph:
     def end_transform(self, end: Callable[[], object]) -> None:
         """The transform that was begun last is over: its tensors know that, and for good."""
         self._run_fake("call_function", end, (), {})
-        self.tainted = True
+        self.altered.append(0)
         self._set_transforms(self.transforms[:-1])
 
     def _set_transforms(self, layers: tuple[object, ...]) -> None:
@@ -499,7 +506,7 @@ class OutputGraph:
         """Whether something can be done before the frame: it has to be one graph, and nobody could
         tell, since nothing has been drawn, changed or set so far."""
         set_ = self.modes or self.grad_enabled != self.state.grad_enabled
-        done = set_ or self.fake_mode.draws or self.tainted or self.side_effects.pending
+        done = set_ or self.fake_mode.draws or self.altered or self.side_effects.pending
         return self.translation.nopython and not done
 
     @property

@@ -391,7 +391,7 @@ class InstructionTranslator(InstructionTranslatorBase):
             at = self.instruction_pointer
             mark = self.output.mark()
             kw_names = self.kw_names
-            self.output.tainted = False
+            self.output.altered.clear()
             try:
                 if at in self.break_at:
                     self.current_instruction = self.instructions[at]
@@ -405,7 +405,7 @@ class InstructionTranslator(InstructionTranslatorBase):
                 for entered, leave in blocks:
                     if not (isinstance(leave, ExitVariable) and leave.manager.stays):
                         raise RestartAnalysis(entered, reason) from None
-                if self.output.tainted:
+                if self.output.altered:
                     raise RestartAnalysis(at, reason) from None
                 self.output.rollback(mark)
                 self.stack, self.symbolic_locals = stack, symbolic_locals

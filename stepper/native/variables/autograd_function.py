@@ -58,14 +58,16 @@ class ApplyVariable(UserFunctionVariable):
         cls, given = args[0], [tx.realize(arg) for arg in args[1:]]
         output = tx.output
         mark, found = output.mark(), dict(output.guards)
-        before = dict(output.side_effects.changed), output.tainted
+        changed, nodes = dict(output.side_effects.changed), [*output.graph.nodes]
+        count = len(output.altered)
         grad_enabled, output.grad_enabled = output.grad_enabled, False
         try:
             self._interpret(tx, cls, given)
         finally:
             output.grad_enabled = grad_enabled
-        if (dict(output.side_effects.changed), output.tainted) != before:
+        if output.side_effects.changed != changed or output.has_altered(nodes, count):
             raise unimplemented(f"{cls.describe()}, whose forward does more than compute,")
+        del output.altered[count:]
         needed = {key: guard for key, guard in output.guards.items() if key not in found}
         output.rollback(mark)
         guards = output.install_again(needed)

@@ -22,7 +22,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
 from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry
-from stepper.native.variables import ctx_manager
+from stepper.native.variables import ctx_manager, higher_order
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
 from stepper.native.variables.base import (
@@ -51,7 +51,6 @@ from stepper.native.variables.functions import (
     UserFunctionVariable,
     UserMethodVariable,
 )
-from stepper.native.variables.higher_order import FORMS, HigherOrderVariable
 from stepper.native.variables.lists import (
     ListVariable,
     RangeVariable,
@@ -215,9 +214,9 @@ class VariableBuilder:
             install = self.tx.output.install_guard
             guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
             return NumberMemberVariable(value, source=self.source, guards=guards)
-        if issubclass(kind, HigherOrderOperator) and value in FORMS:
+        if issubclass(kind, HigherOrderOperator) and value in higher_order.OPERATORS:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
-            return HigherOrderVariable(value, source=self.source, guards=guards)
+            return higher_order.HigherOrderVariable(value, source=self.source, guards=guards)
         found = wrap_operator(self, value) or wrap_numpy(self, value) or self._wrap_callable(value)
         if found is not None:
             return found
@@ -271,7 +270,7 @@ class VariableBuilder:
             return None
         if value is checkpoint:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return HigherOrderVariable(value, source=source, guards=guards)
+            return higher_order.HigherOrderVariable(value, source=source, guards=guards)
         if kind is types.FunctionType and (
             made := ctx_manager.context_function(self.tx.output, value)
         ):

@@ -6,6 +6,7 @@ import builtins
 import functools
 import math
 import operator
+import os
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native import polyfills
-from stepper.native.exc import RestartAnalysis, unimplemented
+from stepper.native.exc import RestartAnalysis, SkipFrame, unimplemented
 from stepper.native.guards.class_dicts import has, lookup, order_of, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
@@ -29,6 +30,7 @@ from stepper.native.variables.builtin_methods import BoundBuiltinMethod, Generic
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.exceptions import (
+    NAMES,
     ExceptionVariable,
     ObservedException,
     observed,
@@ -59,7 +61,7 @@ _PURE: frozenset[object] = frozenset(
         math.radians, math.degrees, math.hypot, math.atan, math.atan2, math.asin, math.acos,
         math.sinh, math.cosh, math.log10, math.log1p, math.expm1, math.isfinite, math.fmod,
         math.isqrt, math.erf, math.gamma, math.dist, math.modf, math.frexp, math.lcm, callable,
-        math.comb, math.factorial, math.perm, int.from_bytes, float.fromhex,
+        math.comb, math.factorial, math.perm, int.from_bytes, float.fromhex, os.fspath,
     }
 )  # fmt: skip
 """Functions that are called when all their arguments are constants."""
@@ -105,9 +107,9 @@ class BuiltinVariable(VariableTracker):
         codegen.load_const(self.fn)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name == "__name__":
-            return ConstantVariable(self.fn.__name__, guards=self.guards)
         found = getattr(self.fn, name, None)
+        if name in NAMES and type(found) is str:
+            return ConstantVariable(found, guards=self.guards)
         if isinstance(self.fn, type) and type(found) in _OF_CLASSES:
             return BuiltinVariable(found, guards=self.guards)
         raise self.refuse(f"attribute {name}")
@@ -155,6 +157,8 @@ class BuiltinVariable(VariableTracker):
                 return BoundBuiltinMethod(args[0], self.fn.__name__).call_function(
                     tx, args[1:], kwargs
                 )
+        if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):
+            raise SkipFrame(f"it may read its own frame ({self.fn.__name__})")
         acts = self.fn in (print, input, open)
         raise unimplemented(
             f"a call of {self.describe()}",
@@ -323,8 +327,8 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
-    object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2), id: (1, 1),
-    frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
+    object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
+    id: (1, 1), frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -632,6 +636,13 @@ def _object_setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> Variab
         raise owner.refuse("object.__setattr__")
     owner.generic_setattr(tx, name.as_python_constant(), value)
     return ConstantVariable(None)
+
+
+@handles(object)
+def _object(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    from stepper.native.variables.new_object import make_empty
+
+    return make_empty(BuiltinVariable(object), object, None)
 
 
 @handles(object.__new__)

@@ -81,8 +81,17 @@ class ExceptionClassVariable(VariableTracker):
             raise self.refuse("a call with arguments")
         return ExceptionVariable(self, args, **self.propagate(self, args))
 
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in NAMES:
+            raise self.refuse(f"attribute {name}")
+        return ConstantVariable(getattr(self.value, name), guards=self.guards)
+
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.value)
+
+
+NAMES = ("__name__", "__qualname__", "__module__")
+"""Attributes of builtin classes and functions that are texts."""
 
 
 class ExceptionVariable(VariableTracker):

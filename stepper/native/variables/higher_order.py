@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 import torch.fx
 
-from stepper.native.exc import unimplemented
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -37,8 +37,8 @@ from stepper.native.versions import (
     cond,
     map_impl,
     scan,
-    version_of,
     while_loop,
+    wrapped,
 )
 
 if TYPE_CHECKING:
@@ -60,17 +60,17 @@ class Region:
     ) -> None:
         output = tx.output
         known = dict.fromkeys(output.graph.nodes)
-        tensors = [each for each in map(_tensor_of, known) if each is not None]
-        before = [*map(version_of, tensors)], output.grad_enabled, output.modes
+        before, count = (output.grad_enabled, output.modes), len(output.altered)
         stored, born = _stored(output), MutationType().born
         self.result = tx.realize(function).call_function(tx, args, kwargs)
-        after = [*map(version_of, tensors)], output.grad_enabled, output.modes
+        after = output.grad_enabled, output.modes
         changed = {
             key
             for key, value in _stored(output).items()
             if key not in stored or stored[key] != value
         }
-        if before != after or any(key.born < born or isinstance(key, _EXISTING) for key in changed):
+        outside = any(key.born < born or isinstance(key, _EXISTING) for key in changed)
+        if before != after or outside or output.has_altered(known, count):
             raise unimplemented(f"{function.describe()}, which does more than compute,")
         self.nodes = [n for n in output.graph.nodes if n not in known and n.op != "placeholder"]
         self.leaves = [*_leaves(tx, self.result)]
@@ -175,7 +175,7 @@ class HigherOrderVariable(VariableTracker):
         return type(self.value)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        call = _checkpoint if self.value is checkpoint else _operator
+        call = _APPLIED.get(self.value, _operator)
         return call(self, tx, args, kwargs).with_guards(self.guards)
 
 
@@ -194,14 +194,35 @@ def _checkpoint(
     if any(_REENTRANT.get(key) is not value.as_python_constant() for key, value in told.items()):
         raise me.refuse("a call with these arguments")
     rest = {key: value for key, value in kwargs.items() if key not in told}
-    region = Region(tx, args[0], args[1:], rest)
+    return _applied(tx, checkpointed, Region(tx, args[0], args[1:], rest))
+
+
+def _wrap(
+    me: HigherOrderVariable, tx: Translator, args: Arguments, kwargs: Keywords
+) -> VariableTracker:
+    if not args:
+        raise me.refuse("a call with these arguments")
+    region = Region(tx, args[0], args[1:], kwargs)
+    try:
+        region.given()
+    except Unsupported:
+        return region.result  # in eager it is a call like any other
+    return _applied(tx, wrapped, region)
+
+
+def _applied(tx: Translator, operator: Callable[..., object], region: Region) -> VariableTracker:
+    """What a region gives, with an operator of its graph in its place."""
     if not region.given():
         return region.result
     inputs = list(dict.fromkeys(region.needed))
     body = region.take_out(tx.output, inputs)
     given = [body, *[_of_node(tx.output, each) for each in inputs]]
-    results = tx.call_in_graph("call_function", checkpointed, given, {})
+    results = tx.call_in_graph("call_function", operator, given, {})
     return region.with_results(tx, results.unpack(tx))
+
+
+_APPLIED: dict[object, Callable[..., VariableTracker]] = {checkpoint: _checkpoint, wrapped: _wrap}
+"""What is given one function, and calls it."""
 
 
 class Form(NamedTuple):
@@ -225,7 +246,11 @@ FORMS: dict[object, Form] = {
     map_impl: Form((0,), (2,), (1,), 2),
     scan: Form((0,), (1, 3), (2,), 3),
 }
-"""The operators that are known, beside `checkpoint`."""
+"""What is given functions as the operators of control flow are."""
+
+
+OPERATORS: frozenset[object] = frozenset({*FORMS, wrapped})
+"""The operators that are known."""
 
 
 def _operator(

@@ -48,7 +48,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
 
     is_new = True
 
-    cls: UserDefinedClassVariable
+    cls: VariableTracker
     """The class of the object."""
     held: VariableTracker | None = None
     """What the object holds, if it is a container by inheritance."""
@@ -116,7 +116,7 @@ def make_new(
     if base is tuple and (len(args) > 1 or kwargs):
         raise cls.refuse("an instance")
     held = None if base is None else containers.new_contents(tx, base, args)
-    made = _make_empty(cls, maker, held)
+    made = make_empty(cls, maker, held)
     if inherited:
         containers.call_inherited(tx, made, "__init__", args, kwargs)
     elif not by_object:
@@ -130,7 +130,7 @@ def make_by_object(tx: Translator, cls: VariableTracker) -> VariableTracker | No
         return None
     if not _is_plain(cls) or issubclass(cls.value, BaseException):
         return None
-    return _make_empty(cls, object, None)
+    return make_empty(cls, object, None)
 
 
 def _is_plain(cls: UserDefinedClassVariable) -> bool:
@@ -142,12 +142,13 @@ def _is_plain(cls: UserDefinedClassVariable) -> bool:
     return plain and cls.source is not None and not has(kind, "__del__")
 
 
-def _make_empty(
-    cls: UserDefinedClassVariable, maker: type, held: VariableTracker | None
+def make_empty(
+    cls: VariableTracker, maker: type, held: VariableTracker | None
 ) -> NewObjectVariable:
+    """An object of a class, before anything is stored in it."""
     try:
         make: Any = maker.__new__
-        empty = make(cls.value)
+        empty = make(cls.as_python_constant())
     except TypeError:  # a class in C, which may not be made like that
         raise cls.refuse("an instance") from None
     options = VariableTracker.propagate(cls)

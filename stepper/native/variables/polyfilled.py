@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, Unsupported
@@ -29,7 +29,7 @@ def make_iterator(
 
 
 def call(
-    tx: Translator, builtin: object, called: VariableTracker, args: Arguments,
+    tx: Translator, builtin: Any, called: VariableTracker, args: Arguments,
     kwargs: Keywords,
 ) -> VariableTracker | None:  # fmt: skip
     """A call of a builtin for which something is interpreted; None: there is nothing.
@@ -42,10 +42,9 @@ def call(
         return None
     if function is not None:
         return tx.interpret(function, args, kwargs)
-    if not isinstance(builtin, type):
-        return None
     if (function := polyfills.ITERATORS.get(builtin)) is not None:
-        return make_iterator(tx, builtin, function, args, kwargs)
+        kind = builtin if isinstance(builtin, type) else builtin.__self__
+        return make_iterator(tx, kind, function, args, kwargs)
     if (function := polyfills.CALLABLES.get(builtin)) is not None:
         inner = tx.interpret(function, args, kwargs)
         return PolyfilledCallableVariable(called, builtin, inner, args, kwargs, guards=inner.guards)

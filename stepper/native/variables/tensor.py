@@ -259,7 +259,7 @@ class TensorVariable(VariableTracker):
         if name in _RESHAPING:
             if not self._is_the_graphs_own(tx):
                 raise unimplemented(f"Tensor.{name} of a tensor that is not the graph's own")
-            tx.output.tainted = True
+            tx.output.altered.append(storage_of(self.fake))
         if name in _QUESTIONS or (name == "size"):
             values = [arg.as_python_constant() for arg in args]
             named = {key: arg.as_python_constant() for key, arg in kwargs.items()}

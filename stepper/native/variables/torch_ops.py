@@ -19,6 +19,7 @@ from stepper.native.variables.torch import TorchInGraphFunctionVariable
 from stepper.native.versions import (
     OPERATOR_NAMESPACES,
     CustomOpDef,
+    HigherOrderOperator,
     OpOverload,
     OpOverloadPacket,
     arguments_of,
@@ -79,7 +80,8 @@ def member(tx: Translator, owner: VariableTracker, value: object, name: str) -> 
     """A namespace, an operator or an overload by its name. torch looks it up when somebody asks for
     it the first time."""
     found = None if name.startswith("__") else getattr(value, name, None)
-    if owner.source is None or type(found) not in OPERATOR_NAMESPACES | _OPERATORS:
+    known = type(found) in OPERATOR_NAMESPACES | _OPERATORS
+    if owner.source is None or not (known or isinstance(found, HigherOrderOperator)):
         raise owner.refuse(f"attribute {name}")
     return tx.build(AttrSource(owner.source, name), found).with_guards(owner.guards)
 

@@ -85,6 +85,8 @@ _FACTS = (
     "__name__", "__qualname__", "__module__", "__base__", "__bases__", "__mro__", "__flags__",
 )  # fmt: skip
 """Attributes of all classes that can be read."""
+_IMMUTABLE = 1 << 8
+"""Flag of classes to which nobody can assign."""
 _NOT_ALWAYS = frozenset({"__abstractmethods__", "__annotations__", "__annotate__"})
 """What `type` computes for a class, and for some raises."""
 
@@ -139,6 +141,10 @@ class UserDefinedClassVariable(UserDefinedVariable):
 
         if found is APPLY:
             return apply_of(tx, self, source)
+        if type(found) is types.ClassMethodDescriptorType and self.value.__flags__ & _IMMUTABLE:
+            from stepper.native.variables.builtin import BuiltinVariable
+
+            return BuiltinVariable(found.__get__(None, self.value))
         if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
             raise self.refuse("an attribute")
         return tx.build(source, found)

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 import collections
 import copy
+import itertools
 import math
 import operator
+import os
 from typing import Any, NamedTuple
 
 import numpy
@@ -262,3 +264,17 @@ def deep_copies(thing, given, t):
     same = other.y[0] is other, other.y[1]["given"] is given, listed[0] is given[0]
     thing.y = 2
     return t + len(other.y[1]["given"]), same, listed, given
+
+
+@sample(T(3))
+def sentinels_and_names(x):
+    missing = object()
+    other = object()
+    found = {}.get("key", missing)
+    path = os.path.join("a", "b")
+    try:
+        raise ValueError(path)
+    except ValueError as error:
+        name = type(error).__name__ + int.__name__ + len.__qualname__
+    chained = list(itertools.chain.from_iterable([[x, x + 1], (x * 2,)]))
+    return found is missing, missing is other, chained, name, path, type(missing) is object

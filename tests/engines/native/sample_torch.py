@@ -548,3 +548,40 @@ def size_ops(x):
 
 
 np.finfo(np.float32)  # numpy keeps it, and what is told of the first time is another reason
+
+
+@sample(T(3), T(3))
+def wrapped_functions(x, y):
+    wrap = torch.ops.higher_order.wrap
+    doubled = wrap(lambda a, by: (a * by + y).sin(), x, 2)
+    given = wrap(lambda a: wrap(lambda b: b.cos() + doubled, a) * 2, y)
+    return doubled, given, wrap(lambda a: a, x) is x
+
+
+class Masked(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, mask, factor):
+        ctx.factor = factor
+        given = x.masked_fill(mask, -1e9).softmax(-1)
+        given.masked_fill_(mask, 0)
+        ctx.save_for_backward(given)
+        return given * factor
+
+    @staticmethod
+    def backward(ctx, grad):
+        (given,) = ctx.saved_tensors
+        return grad * given * ctx.factor, None, None
+
+
+@sample(T(3).requires_grad_(), torch.tensor([True, False, False]))
+def own_function_changing_what_it_made(x, mask):
+    y = Masked.apply(x, mask, 3) + 1
+    torch._check_value(y.dim() == 1)
+    return y
+
+
+@sample(torch.nn.Linear(2, 2), T(2))
+def module_told_to_evaluate(module, x):
+    module.eval()
+    module.train()
+    return module(x) + ("weight" in dir(module))
