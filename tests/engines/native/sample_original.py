@@ -270,7 +270,7 @@ def deep_copies(thing, given, t):
 def sentinels_and_names(x):
     missing = object()
     other = object()
-    found = {}.get("key", missing)
+    found = {"a": other}.get("key", missing)
     path = os.path.join("a", "b")
     try:
         raise ValueError(path)
