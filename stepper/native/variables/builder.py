@@ -88,6 +88,7 @@ from stepper.native.variables.torch_ops import wrap_operator
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
+    is_immutable,
 )
 from stepper.native.versions import HigherOrderOperator, checkpoint
 
@@ -287,7 +288,7 @@ class VariableBuilder:
         if kind is types.FunctionType:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return UserFunctionVariable(value, source=source, guards=guards)
-        if kind in _BUILTIN_FUNCTIONS and is_builtin(value):
+        if kind in _BUILTIN_FUNCTIONS and (is_builtin(value) or is_immutable(value.__self__)):
             guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
             return BuiltinVariable(value, source=source, guards=guards)
         return None

@@ -32,6 +32,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.source import (
     AttrSource,
+    ConstantSource,
     GetItemSource,
     GlobalSource,
     Source,
@@ -85,10 +86,13 @@ _FACTS = (
     "__name__", "__qualname__", "__module__", "__base__", "__bases__", "__mro__", "__flags__",
 )  # fmt: skip
 """Attributes of all classes that can be read."""
-_IMMUTABLE = 1 << 8
-"""Flag of classes to which nobody can assign."""
 _NOT_ALWAYS = frozenset({"__abstractmethods__", "__annotations__", "__annotate__"})
 """What `type` computes for a class, and for some raises."""
+
+
+def is_immutable(cls: object) -> bool:
+    """Whether it is a class, and nobody can assign to its attributes."""
+    return isinstance(cls, type) and bool(cls.__flags__ & 1 << 8)
 
 
 class UserDefinedClassVariable(UserDefinedVariable):
@@ -141,10 +145,9 @@ class UserDefinedClassVariable(UserDefinedVariable):
 
         if found is APPLY:
             return apply_of(tx, self, source)
-        if type(found) is types.ClassMethodDescriptorType and self.value.__flags__ & _IMMUTABLE:
-            from stepper.native.variables.builtin import BuiltinVariable
-
-            return BuiltinVariable(found.__get__(None, self.value))
+        if type(found) is types.ClassMethodDescriptorType and is_immutable(self.value):
+            method = found.__get__(None, self.value)
+            return tx.build(ConstantSource(method), method)
         if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
             raise self.refuse("an attribute")
         return tx.build(source, found)
