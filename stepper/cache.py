@@ -33,7 +33,7 @@ from typing import Any
 import torch
 
 from stepper.debuggee import registry
-from stepper.debuggee.engine import Entries
+from stepper.debuggee.entries import Entries
 from stepper.engines.common import arguments, rebuilt
 from stepper.model.cache import (
     CacheCheck,

@@ -25,7 +25,7 @@ from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
-from stepper.analysis.walks import compilations
+from stepper.analysis.walks import compilations, interventions
 from stepper.client.frame_names import compiled_name, event_text, is_meant
 from stepper.client.text import (
     clip,
@@ -177,8 +177,7 @@ def recompile_lines(
         + (f"; {left} skipped: why-break says why" if left else ""),
         role="title",
     )
-    for event in recording.events(kinds=(EventKind.INTERVENTION,)):
-        yield Line(f"the user intervened: {event.text}", event.moment)
+    yield from interventions(recording)
     if not recording.lookups():
         yield Line(WITHOUT_LOOKUPS, role="dim")
     for history in by_function:

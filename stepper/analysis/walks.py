@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from stepper.analysis.line import Line
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.program import Code
-from stepper.model.trace import Outcome, Phase, Translation
+from stepper.model.trace import AGAIN, EventKind, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.support.guarded_values import parsed, values_of
 
@@ -46,6 +47,13 @@ def free_variables(code: Code) -> set[str]:
 def nothing_translated(recording: Recording) -> str:
     """Behind an answer of none: that there was nothing to ask about; empty: there was."""
     return "" if compilations(recording) else "; the compiler has translated nothing"
+
+
+def interventions(recording: Recording) -> Iterator[Line]:
+    """What the user has changed, so that what follows is not what the program has by itself."""
+    for event in recording.events(kinds=(EventKind.INTERVENTION,)):
+        if not event.text.startswith(AGAIN):
+            yield Line(f"the user intervened: {event.text}", event.moment)
 
 
 def has_graph(recording: Recording, item: Translation) -> bool:

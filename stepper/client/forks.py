@@ -8,6 +8,12 @@ from collections.abc import Callable
 from stepper.model.control import ForkTranslation
 from stepper.model.trace import MomentId
 
+NOT_LIVE = (
+    "what is recorded has happened, and no line of it can be left out: goto N shows any moment; a "
+    "program that runs jumps where it stands (goto newest), and with --engine native fork goes back"
+)
+"""Why a frame of a recorded moment does not jump."""
+
 _SET = re.compile(r"set\s+(?P<slot>stack\[-?\d+\]|\w+)\s*=\s*(?P<expression>.+)", re.DOTALL)
 _DROP = re.compile(r"drop-guard\s+(?P<number>\d+)")
 _EXAMPLE = "set x = 3; drop-guard 7; break-graph; keep"

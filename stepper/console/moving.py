@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from stepper.analysis.sites import program_line, site_at
+from stepper.client.forks import NOT_LIVE
 from stepper.client.text import line_text, node_line, plural
+from stepper.console.caching import response_to
 from stepper.console.commands import (
     CommandError,
     command,
@@ -14,6 +16,7 @@ from stepper.console.commands import (
     take_direction,
 )
 from stepper.console.paths import resolve
+from stepper.model.control import Jump
 from stepper.model.stepping import Motion
 from stepper.model.trace import EventKind
 
@@ -92,11 +95,21 @@ def continue_(shell: Shell, argument: str) -> None:
 
 @command("jump", "j", usage="LINE", group="Move")
 def jump(shell: Shell, argument: str) -> None:
-    """pdb's, which sets the line that is next. Nothing can be left out here: see goto, fork."""
-    raise CommandError(
-        "the compiler cannot be made to leave instructions out: goto N shows any recorded moment; "
-        "with --engine native, fork goes on otherwise from one"
-    )
+    """Have the newest frame go on at LINE, so that what is compiled leaves out what lies between.
+
+    At a live stop at the beginning of an instruction. To stand before a graph break, jump behind it
+    and continue shows what the compiler makes of the rest without it. Not into a block or a loop,
+    not out of a `with` or `except`, and only where all that is read has a value. The recording
+    notes it. The entry that comes of it is kept, and computes for each call that it serves what the
+    lines that were interpreted compute.
+    """
+    line = positive_number(argument, "a line")
+    if not shell.cursor.at_stop:
+        raise CommandError(NOT_LIVE)
+    if len(shell.state.frames) - 1 != shell.selected % len(shell.state.frames):
+        raise CommandError("only the newest frame can jump, its callers stand in a call: down")
+    shell.answer(response_to(shell, lambda seq: Jump(seq, line)))
+    shell.wait()
 
 
 @command("goto", "g", usage="N | P% | first | newest | +N | -N", group="Move")

@@ -46,6 +46,7 @@ from stepper.model.control import (
     Detach,
     Evaluate,
     ForkTranslation,
+    Jump,
     Locate,
     Notice,
     Pause,
@@ -115,6 +116,12 @@ class Controller:
         """The user has ended the program."""
         self._untold: Callable[[], None] | None = None
         """To be called at the next moment."""
+        self._look: Callable[[], bool] | None = None
+        """See `before_each`."""
+        self._midst = False
+        """The stop is in the midst of an instruction."""
+        self._jumped = False
+        """The frame that stands goes on elsewhere."""
         self._mode = _C.ReentrantLock()
         """Guards the hand-over of requests."""
         self.standing: int | None = None
@@ -158,6 +165,8 @@ class Controller:
         if self._untold is not None:
             tell, self._untold = self._untold, None
             tell()
+        if self._look is not None and self._look():
+            return
         if self.passing and not self._leaving:
             self.keep_reading()
             return
@@ -174,7 +183,15 @@ class Controller:
             return
         if self._expected is not None:
             self._stop_at(moment, *self._expected)
-            return
+        else:
+            self._judge(moment, code, ip)
+        if self._jumped:
+            self._jumped = False
+            assert self._engine is not None
+            self._engine.jumped()
+
+    def _judge(self, moment: MomentId, code: Code, ip: int) -> None:
+        """Stop at an instruction, if anything wants that."""
         hit = self._breakpoints.hit_at(code, ip, self._names, self._entered)
         reason = self._pause
         if not reason and self._goal is not None:
@@ -208,7 +225,11 @@ class Controller:
             self._expected = (hit, text)
             self._update_alert()
         else:
-            self._stop_at(moment, hit, text, own_stack() if kind in _OUTSIDE else ())
+            self._midst = True
+            try:
+                self._stop_at(moment, hit, text, own_stack() if kind in _OUTSIDE else ())
+            finally:
+                self._midst = False
 
     # -- what others in this process ask for -----------------------------------------------------
 
@@ -222,6 +243,12 @@ class Controller:
         """Call `tell` before the next instruction: it has to tell something that has happened where
         the program cannot stand still."""
         self._untold = tell
+        self._update_alert()
+
+    def before_each(self, look: Callable[[], bool] | None) -> None:
+        """Call this at each moment from now on, before anything stops there, and stop nowhere when
+        it returns true; None: no more."""
+        self._look = look
         self._update_alert()
 
     def add_breakpoint(self, breakpoint: Breakpoint) -> None:
@@ -246,7 +273,7 @@ class Controller:
         self._pause = ""
         self._expected = None
         self._leaving = False
-        self.alert = False
+        self.alert = self._look is not None
 
     def before_fork(self) -> None:
         """End the reading thread: a fork must find the program's own threads only."""
@@ -386,6 +413,8 @@ class Controller:
                 self._send(self._evaluate(seq, expression, frame))
             case ForkTranslation():
                 return not self._fork(request)
+            case Jump():
+                return not self._jump(request)
             case Terminate(seq=seq):
                 self._send(Response(seq))
                 self.let_go()
@@ -427,6 +456,25 @@ class Controller:
             return False
         self._intervened(text)
         self._send(Response(request.seq, text=text))
+        return True
+
+    def _jump(self, request: Jump) -> bool:
+        """Whether the program is to run on, to where the frame goes on."""
+        assert self._engine is not None
+        try:
+            if self._midst:
+                raise LookupError(
+                    "the program stands in the midst of an instruction, whose work is half done: "
+                    "step to the next (s), or break at a line (b FILE:LINE), and jump from there"
+                )
+            text = self._engine.jump(request.line)
+        except LookupError as error:
+            self._send(Response(request.seq, ok=False, text=str(error)))
+            return False
+        self._intervened(text)
+        self._send(Response(request.seq, text=text))
+        self._jumped = True
+        self._pause, self._pause_text = "jump", f"line {request.line}"
         return True
 
     @staticmethod
@@ -537,6 +585,9 @@ class Controller:
             case ForkTranslation(seq=seq):
                 text = "the program is running: pause it in a translation to go back in it"
                 self._send(Response(seq, ok=False, text=text))
+            case Jump(seq=seq):
+                text = "the program is running: pause it in a translation to jump"
+                self._send(Response(seq, ok=False, text=text))
             case StepEntry():
                 self._send(prepare(self._cache, request, stands=False)[0])
             case Locate(seq=seq):
@@ -566,7 +617,7 @@ class Controller:
         return self._recorder.entered_module() if self._recorder is not None else None
 
     def _leave(self) -> None:
-        if self._asides:
+        if self._asides or (self._engine is not None and self._engine.must_watch):
             return  # the recording is closed where the program goes on
         self.let_go()
         self._on_detach()
@@ -587,6 +638,7 @@ class Controller:
             or self._leaving
             or self._expected is not None
             or self._untold is not None
+            or self._look is not None
             or self._breakpoints.on_instructions
             or unread
         )

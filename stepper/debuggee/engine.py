@@ -31,13 +31,12 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 from stepper._C import BY_ENGINE, ORDINARY, Hook
+from stepper.debuggee.entries import Entries
 from stepper.debuggee.occurrence import NO_SUBJECT, Subject
 from stepper.model.cache import (
     CacheCheck,
-    CacheEntry,
     CacheError,
     CacheListing,
-    Comparison,
     EntryCode,
     EntryView,
     RunResult,
@@ -52,8 +51,6 @@ from stepper.model.value import ValueId
 from stepper.support.outside import comes_from_outside, limit_of
 
 if TYPE_CHECKING:
-    from types import CodeType
-
     from stepper._C import Facts, Steps
     from stepper.debuggee.mirror import (
         FrameMirror,
@@ -133,6 +130,10 @@ class Controller(Protocol):
 
     def request_stop(self, reason: str, text: str = "") -> None:
         """Stop at the next moment."""
+
+    def before_each(self, look: Callable[[], bool] | None) -> None:
+        """Call this at each moment from now on, before anything stops there, and stop nowhere when
+        it returns true: the interpreter goes on elsewhere. None: no more."""
 
     def compiling(self, *, done: bool) -> None:
         """The backend begins, or has ended."""
@@ -531,63 +532,6 @@ class NoCache(Cache):
     """The cache of a compiler that lets nobody look at it."""
 
 
-class Entries(Protocol):
-    """The entries of the compiler's cache, asked by a program: with a session or without one. See
-    `stepper.cache`.
-
-    Entries of all engines are numbered together, by `stepper.engines.common.known.ENTRY_NUMBERS`.
-    Everything raises `stepper.model.cache.CacheError` for what cannot be done.
-    """
-
-    def __contains__(self, number: object, /) -> bool:
-        """Whether the entry of that number is one of these."""
-
-    def listing(self, function: str = "") -> CacheListing:
-        """Every code that has entries; `function` is a glob."""
-
-    def listed(self, code: CodeType) -> Sequence[int]:
-        """The entries of a code, in the order of lookup; then drafts, then what is gone."""
-
-    def facts(self, number: int) -> CacheEntry:
-        """What is known of an entry now."""
-
-    def view(self, number: int) -> EntryView:
-        """One entry, whole."""
-
-    def qualname(self, number: int) -> str:
-        """The name of the function whose entry it is."""
-
-    def transformed(self, number: int) -> CodeType | None:
-        """The code that an entry runs; None when it is gone."""
-
-    def graph(self, number: int) -> object | None:
-        """The graph that its code calls; None when it is gone, or nobody kept it."""
-
-    def original(self, number: int) -> CodeType:
-        """The code for which it was compiled."""
-
-    def check(self, code: CodeType, f_locals: dict[str, object]) -> CacheCheck:
-        """Run the locals of a call against all entries of a code."""
-
-    def execute(
-        self, number: int, f_locals: dict[str, object], *, compare: bool
-    ) -> tuple[object, BaseException | None, Comparison | None]:
-        """Run an entry by hand: the result, or the exception that came in its place; and what
-        differs from what eager gives, if it is to be compared."""
-
-    def clone(self, number: int, drop: tuple[int, ...], add: tuple[str, ...]) -> int:
-        """A draft with other guards; returns its number."""
-
-    def edit(self, number: int, text: str) -> int:
-        """A draft with other bytecode; returns its number."""
-
-    def register(self, number: int) -> int:
-        """Put a draft into the cache."""
-
-    def remove(self, number: int) -> str:
-        """Take it out again, or throw a draft away. Returns what was done."""
-
-
 Flavour = int
 """What the trackers of a class can be: one of `stepper._C.ORDINARY` and those after it."""
 
@@ -743,6 +687,25 @@ class Engine(Protocol):
             LookupError: it cannot be gone back to; the message says why.
         """
         raise LookupError("the engine of this session cannot go back in a translation")
+
+    def jump(self, line: int) -> str:
+        """Have the innermost symbolic frame go on at a line. The program stands at the beginning of
+        an instruction, in this thread; returns what is done, and `jumped` is called when it is to
+        run on.
+
+        Raises:
+            LookupError: it cannot go on there; the message says why.
+        """
+        raise LookupError("the engine of this session cannot jump")
+
+    def jumped(self) -> None:
+        """Tell the moment at which the frame goes on, unless the interpreter begins anew."""
+        return
+
+    @property
+    def must_watch(self) -> bool:
+        """Whether a translation is under way that cannot be carried through without it."""
+        return False
 
     # What the recorder asks
 

@@ -22,7 +22,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoints
 
-    from stepper.debuggee.engine import EngineType, Entries
+    from stepper.debuggee.engine import EngineType
+    from stepper.debuggee.entries import Entries
 
 _OURS = {
     "dynamo": "stepper.engines.dynamo.registration:ENGINE",

@@ -85,6 +85,14 @@ class ForkTranslation(_Message, frozen=True, tag="fork-translation"):
     the program goes on with an attempt that nobody has changed."""
 
 
+class Jump(_Message, frozen=True, tag="jump"):
+    """Have the innermost symbolic frame go on at a line of its own, and stop there. The answer says
+    what that leaves out, and the program runs on at once."""
+
+    seq: int
+    line: int
+
+
 class Terminate(_Message, frozen=True, tag="terminate"):
     """End the program, as Ctrl-C at a stop would: KeyboardInterrupt is raised in it."""
 
@@ -272,6 +280,7 @@ Request = (
     | SetBreakpoints
     | Evaluate
     | ForkTranslation
+    | Jump
     | Terminate
     | Detach
     | StepEntry
@@ -316,7 +325,7 @@ class Stopped(_Message, frozen=True, tag="stopped"):
     moment: MomentId
     reason: str
     """`step`, `breakpoint`, `pause`, `entry`, `breakpoint()`; `back`: what was stepped by hand at
-    this stop has ended; `fork`: a fork has come to its moment."""
+    this stop has ended; `fork`: a fork has come to its moment; `jump`: a frame goes on there."""
     text: str = ""
     """In words, e.g. the graph break's reason."""
     breakpoint: int | None = None

@@ -69,8 +69,10 @@ class TranslationWatcher:
     def leave(self, tx: Translator) -> None:
         """A frame ends."""
 
-    def step(self, tx: Translator) -> None:
-        """An instruction is about to be interpreted."""
+    def step(self, tx: Translator) -> bool:
+        """An instruction is about to be interpreted; whether the watcher has had it that the
+        translator goes on at another one instead."""
+        return False
 
     def guard_installed(self, guard: Guard) -> None:
         """A guard is new."""

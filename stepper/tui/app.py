@@ -260,6 +260,11 @@ class StepperApp(Moving):
 
         fork(self)
 
+    def action_jump(self) -> None:
+        from stepper.tui.forking import jump
+
+        jump(self)
+
     def action_pause(self) -> None:
         session = self.session
         if not session.running:

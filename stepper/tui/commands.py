@@ -32,6 +32,11 @@ def commands(app: App[Any], screen: Screen[Any]) -> Iterator[SystemCommand]:
             text = f"{pane.HELP} Key: {PANE_KEYS[name]}"
             yield SystemCommand(f"Pane: {name}", text, _runner(app, f"reveal('{name}')"))
     yield from _in_this_pane(app, screen)
+    yield SystemCommand(
+        "Jump to a line",
+        "Have the newest frame go on at another line: what is compiled leaves out what is between.",
+        _runner(app, "jump"),
+    )
     yield SystemCommand("Theme", "Choose the colours.", _runner(app, "change_theme"))
     yield SystemCommand(
         "Terminate the program", "Raise KeyboardInterrupt in it.", _runner(app, "terminate")

@@ -1,5 +1,5 @@
-"""The choice at an earlier moment of a translation that goes on: back to it, and what is other
-from there.
+"""What a translation that goes on is to do otherwise: back to an earlier moment of it, and what is
+other from there; and which line is next where it stands.
 
 It is asked of the program, which goes there at once, in another attempt; what becomes of that is
 said on the status line.
@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stepper.client.forks import fork_request
+from stepper.client.forks import NOT_LIVE, fork_request
+from stepper.model.control import Jump
 from stepper.tui.cache_dialogs import ActionsScreen
 from stepper.tui.deciding import ask
 from stepper.tui.prompt import Prompt
@@ -49,3 +50,18 @@ def fork(app: StepperApp) -> None:
     app.push_screen(
         ActionsScreen(f"Fork at moment {moment}, beside this attempt", _CHOICES), chosen
     )
+
+
+def jump(app: StepperApp) -> None:
+    """Ask at which line the newest frame is to go on."""
+    if not app.cursor.at_stop:
+        app.say(NOT_LIVE, "warning")
+        return
+
+    def send(text: str) -> None:
+        if text.strip().isdecimal():
+            ask(app, lambda seq: Jump(seq, int(text)))
+        else:
+            app.say(f"{text!r} is not a line: give its number", "warning")
+
+    app.query_one(Prompt).ask("go on at line:", send)

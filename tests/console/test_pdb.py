@@ -90,7 +90,7 @@ def test_in_a_recording(talk: Talk) -> None:
     assert "  dtype " in answers[2]
     assert "  x = " in answers[3]
     assert answers[4].startswith("display x: f32[")
-    assert "fork goes on otherwise" in answers[7]
+    assert "with --engine native fork goes back" in answers[7]
     assert "there is no live stop here" in answers[8]
     assert answers[12].startswith("torch.Size([")
     assert answers[13].partition(" ")[0].isdecimal()

@@ -72,7 +72,7 @@ class Runnable(NamedTuple):
 
 
 class EngineEntries(Generic[E]):
-    """See `stepper.debuggee.engine.Entries`."""
+    """See `stepper.debuggee.entries.Entries`."""
 
     def __init__(self, book: Numbered[E], toolkit: Toolkit[E]) -> None:
         self.book = book

@@ -17,6 +17,7 @@ from stepper.debuggee.mirror import (
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.collectives import WatchesCollectives
+from stepper.engines.common.jumps import NOT_TRACED
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.probe_points import resolve
 from stepper.engines.common.python_stack import program_stack
@@ -207,6 +208,23 @@ class DynamoEngine(WatchesCollectives):
     def fork(self, request: ForkTranslation) -> str:
         """See `Engine.fork`."""
         raise LookupError("Dynamo's trackers change in place: only --engine native can go back")
+
+    def jump(self, line: int) -> str:
+        """See `Engine.jump`."""
+        now = self._translations.now
+        if self.recorder.stepping is not None or now is None or now.attempt is None:
+            raise LookupError(NOT_TRACED)
+        return now.jumps.make(self.recorder, line)
+
+    def jumped(self) -> None:
+        """See `Engine.jumped`."""
+        if self.recorder.current is not None:
+            self.recorder.step(self.recorder.current.key)
+
+    @property
+    def must_watch(self) -> bool:
+        """See `Engine.must_watch`."""
+        return any(context.jumps.made for context in self._translations.contexts)
 
     def namespace(self, frame: int | None) -> dict[str, object]:
         """See `Engine.namespace`."""

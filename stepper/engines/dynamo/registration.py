@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stepper.debuggee.engine import Engine, EngineType, Entries
+from stepper.debuggee.engine import Engine, EngineType
+from stepper.debuggee.entries import Entries
 from stepper.model.capabilities import Capabilities
 
 

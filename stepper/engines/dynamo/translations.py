@@ -41,6 +41,7 @@ from stepper.engines.dynamo.describe import DynamoDescriber
 from stepper.engines.dynamo.execution import ExecutionWatcher
 from stepper.engines.dynamo.graph_breaks import BreakTracker
 from stepper.engines.dynamo.guards_set import look_at_guards, record_guards
+from stepper.engines.dynamo.jumps import Jumps
 from stepper.engines.dynamo.lookups import LookupWatcher
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.engines.dynamo.shapes import DynamoShapes
@@ -56,7 +57,9 @@ _program_stack = program_stack(bytecode.is_machinery)
 class Context:
     """A translation in progress and where the interpreter is in it."""
 
-    __slots__ = ("attempt", "captures", "frame", "graph", "output", "shapes", "translation")
+    __slots__ = (
+        "attempt", "captures", "frame", "graph", "jumps", "output", "shapes", "translation",
+    )  # fmt: skip
 
     def __init__(self, translation: LiveTranslation, *, captures: bool) -> None:
         self.translation = translation
@@ -67,6 +70,7 @@ class Context:
         """The innermost, while another translation is at work within this one."""
         self.graph = GraphWatcher()
         self.shapes = DynamoShapes()
+        self.jumps = Jumps()
         self.output: Any = None
         """The attempt's OutputGraph, from its first frame on."""
 
@@ -299,6 +303,7 @@ class Translations:
         now.shapes.forget()
         self._switch()
         now.attempt = self._recorder.begin_attempt(now.translation)
+        now.jumps.attempt_begins(self._recorder, now.attempt)
         self.watch_graph(fresh=True)
 
     def on_metrics_known(self, values: dict[str, Any]) -> None:
@@ -419,6 +424,8 @@ class Translations:
         self._recorder.walks.ends(now.translation)
 
     def _leave_context(self, now: Context) -> None:
+        if now.jumps.made:
+            self._recorder.controller.before_each(None)
         self._late.take(now.shapes)
         if now in self.contexts:
             self.contexts.remove(now)

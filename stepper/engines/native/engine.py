@@ -16,6 +16,7 @@ from stepper.engines.common import versions
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.collectives import WatchesCollectives
+from stepper.engines.common.jumps import NOT_TRACED
 from stepper.engines.common.late_shapes import LateShapes
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import program_stack
@@ -186,6 +187,12 @@ class NativeEngine(WatchesCollectives, Watcher):
         if not self._observers:
             raise LookupError("no translation is under way: fork at a stop in one")
         return self._observers[-1].fork(request)
+
+    def jump(self, line: int) -> str:
+        """See `Engine.jump`."""
+        if self.recorder.stepping is not None or not self._observers:
+            raise LookupError(NOT_TRACED)
+        return self._observers[-1].jump(line)
 
     def is_program(self, filename: str) -> bool:
         """See `Engine.is_program`."""

@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from stepper.engines.common.jumps import Landing
 from stepper.model.trace import MomentId
 from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.tracing.plan import AnotherPlan, Plan
@@ -51,14 +52,18 @@ class Intervention:
     values: slots of the innermost frame, `x` or `stack[-1]`, and expressions of what they get.
     drop: guards that are left out.
     break_graph: the graph is broken before the instruction.
+    jump: the innermost frame goes on elsewhere.
     """
 
     steps: int
     values: tuple[tuple[str, str], ...] = ()
     drop: frozenset[GuardName] = frozenset()
     break_graph: bool = False
+    jump: Landing | None = None
 
     def __str__(self) -> str:
+        if self.jump is not None:
+            return self.jump.words
         words = [f"{slot} = {expression}" for slot, expression in self.values]
         words += [f"without {kind} {name}".rstrip() for kind, name in sorted(self.drop)]
         words += ["a graph break"] if self.break_graph else []
@@ -67,7 +72,7 @@ class Intervention:
     @property
     def sound(self) -> bool:
         """Whether what comes of it computes what the program computes."""
-        return not self.values and not self.drop
+        return not self.values and not self.drop and self.jump is None
 
 
 @dataclass(frozen=True)
@@ -210,7 +215,13 @@ class Past:
             if at < len(moments) and moments[at] == moment:
                 if moments.count(moment) > 1:
                     break
-                before = tuple(each for each in past.interventions if each.steps < at)
+                # A jump does not take a step: what else was done there was so before or behind it.
+                before = tuple(
+                    each
+                    for each in past.interventions
+                    if each.steps < at
+                    or (each.steps == at and (each.jump is None) != (new.jump is None))
+                )
                 made = (*before, replace(new, steps=at))
                 return Fork(made, dict(past.break_at), keep)
         raise LookupError(

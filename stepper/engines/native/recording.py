@@ -15,6 +15,7 @@ import torch.fx
 
 from stepper.debuggee.evaluator import SECONDS, bounded, describe_exception
 from stepper.debuggee.program_names import ProgramNames, program_frame
+from stepper.engines.common.jumps import landing
 from stepper.engines.native.dependence import Dependences
 from stepper.engines.native.fork import (
     GuardName,
@@ -32,7 +33,7 @@ from stepper.model.control import ForkTranslation
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome
-from stepper.native.bytecode.opcodes import Instruction
+from stepper.native.bytecode.opcodes import Instruction, handler_of
 from stepper.native.exc import HintedReason
 from stepper.native.watching import TranslationWatcher
 
@@ -112,11 +113,16 @@ class RecordingObserver(TranslationWatcher):
         self._recorder.leave(frame)
         self._recorder.steps.top = self._frames[-1] if self._frames else None
 
-    def step(self, tx: Translator) -> None:
+    def step(self, tx: Translator) -> bool:
         recorder, past = self._recorder, self._past
         if self.shapes.waits or self.shapes.replaced:
             self._record_sizes()
-        breaks = past.next_due == past.steps and self._intervene(tx)
+        breaks = False
+        while past.next_due == past.steps:
+            due = self._intervene(tx)
+            if due.jump is not None:
+                return True
+            breaks |= due.break_graph
         hook = recorder.step if recorder.everything else recorder.note_position
         hook(tx)
         past.step_begun(recorder.moment)
@@ -124,6 +130,7 @@ class RecordingObserver(TranslationWatcher):
             self.checkpoint()
         if breaks:
             raise asked_break()
+        return False
 
     def _record_sizes(self) -> None:
         """Tell what became of sizes; where a symbol is something else, what has it is, too."""
@@ -141,8 +148,8 @@ class RecordingObserver(TranslationWatcher):
     def size_known(self, name: str, value: int, cause: Cause) -> None:
         self.shapes.known(name, value, cause)
 
-    def _intervene(self, tx: Translator) -> bool:
-        """Do what is to be done at a fork before the instruction; whether the graph is broken."""
+    def _intervene(self, tx: Translator) -> Intervention:
+        """Do what is to be done at a fork before the instruction, but for breaking the graph."""
         due, last = self._past.take()
         text = str(due)
         for slot, expression in due.values:
@@ -154,16 +161,32 @@ class RecordingObserver(TranslationWatcher):
         for guard in tx.output.guards.values():
             if not self._plan.keeps(guard):
                 self.guard_withdrawn(guard)
+        if due.jump is not None:
+            tx.instruction_pointer, tx.kw_names = due.jump.to, ()
+            del tx.stack[due.jump.depth :]
         judge = self._recorder.controller
         if last and judge.passing:
             judge.passing = False
-            judge.request_stop("fork", text)
-        return due.break_graph
+            judge.request_stop("fork" if due.jump is None else "jump", text)
+        return due
 
     def checkpoint(self) -> None:
         fork, self._past.wanted = self._past.wanted, None
         if fork is not None:
             raise forked(fork, self._plan)
+
+    def jump(self, line: int) -> str:
+        """See `Engine.jump`. It is a fork at the newest moment whose entry is kept."""
+        tx, frame = self.txs[-1], self._frames[-1]
+        found = [handler_of(tx.f_code, index) for index in range(len(tx.instructions))]
+        covering = [
+            None if each is None else (each.target, each.depth, each.lasti) for each in found
+        ]
+        place = landing(frame.code, frame.ip, line, covering, len(tx.stack), tx.symbolic_locals)
+        moment = self._recorder.moment
+        wish = Intervention(0, jump=place)
+        self._past.wanted = self._past.fork(moment, moment, wish, keep=True)
+        return place.told
 
     def fork(self, request: ForkTranslation) -> str:
         """See `Engine.fork`."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stepper.debuggee.engine import Engine, EngineType, Entries, Say
+from stepper.debuggee.engine import Engine, EngineType, Say
+from stepper.debuggee.entries import Entries
 from stepper.model.capabilities import Capabilities
 from stepper.native import unsupported_python
 

@@ -261,7 +261,8 @@ class InstructionTranslatorBase(Instructions):
     def step(self) -> bool:
         """Interpret one instruction; whether there is one more."""
         inst = self.current_instruction = self.instructions[self.instruction_pointer]
-        self.watcher.step(self)
+        if self.watcher.step(self):
+            return True
         self.instruction_pointer += 1
         method = getattr(self, inst.opname, None)
         if method is None:

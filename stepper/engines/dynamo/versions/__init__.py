@@ -42,7 +42,7 @@ from torch._dynamo.exc import (
 from torch._dynamo.variables import ConstantVariable, builder
 from torch._dynamo.variables.base import VariableTracker
 from torch._dynamo.variables.functions import UserFunctionVariable
-from torch._dynamo.variables.misc import NullVariable
+from torch._dynamo.variables.misc import DeletedVariable, NullVariable
 from torch.fx.experimental.symbolic_shapes import SYMPY_INTERP
 
 from stepper import uncompiled
@@ -111,6 +111,33 @@ def guards_in(output: Any) -> dict[Any, None]:
     # Not the set itself: Dynamo replaces it, and each question to it is a call of Python code.
     found: dict[Any, None] = output.guards.inner._dict
     return found
+
+
+def handlers(tx: Any) -> list[tuple[int, int, bool] | None]:
+    """For each instruction of a translator, the handler that covers it: the index of that, how much
+    of the stack it keeps, and whether it gets the instruction that raised."""
+    at = {id(each): index for index, each in enumerate(tx.instructions)}
+    found = [each.exn_tab_entry for each in tx.instructions]
+    return [each and (at[id(each.target)], each.depth, each.lasti) for each in found]
+
+
+def is_in_prologue(tx: Any) -> bool:
+    """Whether a translator is still before the place at which its function resumes."""
+    return bool(tx.is_tracing_resume_prologue)
+
+
+def variables_set(tx: Any) -> set[str]:
+    """The variables of a translator's frame that have a value."""
+    unset = (NullVariable, DeletedVariable)
+    return {name for name, held in tx.symbolic_locals.items() if not isinstance(held, unset)}
+
+
+def go_on_at(tx: Any, index: int, depth: int) -> None:
+    """Have a translator that is at the beginning of an instruction interpret another one in its
+    place, with so much of its stack."""
+    tx.instruction_pointer = index
+    tx.kw_names = None
+    del tx.stack[depth:]
 
 
 def is_interpreting(code: CodeType) -> bool:
