@@ -278,6 +278,9 @@ ELSEWHERE = {
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
     "engines/dynamo/kept_guards.py": {"_holds_nothing": "torch's: a guard's words"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
+    "engines/common/jumps.py": dict.fromkeys(
+        ("_next", "_reads", "_unset", "_variables"), "Python's: the name of an instruction"
+    ),
     "engines/common/probe_points.py": {"resolve": "Python's: a qualified name"},
     "engines/native/entry_guards.py": {"_row": "the compiler's: a source"},
     "engines/native/recording.py": {"leave": "Python's: the name of an instruction"},

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from stepper.analysis.line import Line
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.program import Code
-from stepper.model.trace import AGAIN, EventKind, Outcome, Phase, Translation
+from stepper.model.trace import EventKind, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.support.guarded_values import parsed, values_of
 
@@ -52,8 +52,7 @@ def nothing_translated(recording: Recording) -> str:
 def interventions(recording: Recording) -> Iterator[Line]:
     """What the user has changed, so that what follows is not what the program has by itself."""
     for event in recording.events(kinds=(EventKind.INTERVENTION,)):
-        if not event.text.startswith(AGAIN):
-            yield Line(f"the user intervened: {event.text}", event.moment)
+        yield Line(f"the user intervened: {event.text}", event.moment)
 
 
 def has_graph(recording: Recording, item: Translation) -> bool:

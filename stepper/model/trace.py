@@ -412,9 +412,6 @@ class EventKind(StrEnum):
     """Something the debugger itself has to say, e.g. that it lost detail and why."""
 
 
-AGAIN = "again: "
-"""How an intervention begins that is only made again, in another attempt."""
-
 _LIMIT = re.compile(r"Limit type: (\w{1,40})")
 
 

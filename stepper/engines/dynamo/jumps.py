@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stepper.engines.common.jumps import NOT_TRACED, Landing, landing
 from stepper.engines.dynamo import versions
-from stepper.model.trace import AGAIN, EventKind
+from stepper.model.trace import EventKind
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Jumps:
         if before != due.moments or (frame.code.id, frame.ip) != (due.code, due.ip):
             recorder.note(f"this attempt goes another way: it does not {due.to.words}")
             return False
-        recorder.occurred(EventKind.INTERVENTION, f"{AGAIN}{due.to.words}", None)
+        recorder.occurred(EventKind.NOTE, f"again in this attempt: {due.to.words}", None)
         versions.go_on_at(frame.key, due.to.to, due.to.depth)
         recorder.step(frame.key)
         return True
