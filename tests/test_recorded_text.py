@@ -52,7 +52,13 @@ IN_ANALYSIS = {
         "_attributes_in_c": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
         "_shared": "torch's: the context of a break",
+    },
+    "decisions.py": {
+        "decides": "CPython's names of instructions",
+        "_decides": "CPython's names of instructions",
+        "_loads": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",
+        "_used": "CPython's names of instructions",
     },
     "breaks.py": {
         "": "torch's: the message of a graph break, the name of a resume function",
@@ -60,14 +66,18 @@ IN_ANALYSIS = {
         "cause": "torch's message",
         "_explanation": "torch's message",
         "_operands": "CPython's names of instructions",
-        "_mapped": "the path of a file",
+        "_within": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
     "needed.py": {
         "_calls": "Python's: the name of an instruction",
         "_use": "torch's: the name of a function",
     },
-    "failure_changes.py": {"_clause": "CPython's names of instructions"},
+    "failure_changes.py": {
+        "": "torch's message",
+        "_clause": "CPython's names of instructions",
+        "_symbol": "torch's message",
+    },
     "skipped_frames.py": {"change": "torch's message"},
     "call_sites.py": {
         "_meant": "Python's qualified names",
@@ -227,6 +237,7 @@ IN_ANALYSIS = {
         "settings_of": "torch's: the name of a scope",
         "_tensor": "torch's sources",
         "_zero_one_condition": "torch's sources",
+        "below_two": "torch's sources",
     },
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {

@@ -166,6 +166,12 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                         return effect
         return None
 
+    @property
+    def replaced_inside(self) -> SideEffect | None:
+        """How the compiled function itself puts another in its place; None: it does not."""
+        effect = self.changed_inside
+        return effect if effect is not None and effect.kind != "mutation" else None
+
     def place_inside(self, effect: SideEffect) -> str:
         """The program's line that makes a change, with what is before it; empty: not recorded."""
         line = program_line(self.recording, effect.moment)

@@ -75,7 +75,8 @@ _WORDS = {
     "Tensor.tolist() with non-integer tensor": "keep the values a tensor, or convert outside",
     "Dynamic shape operator": (
         "an operator whose result has no fixed size (nonzero, unique, a mask as index): use "
-        "torch.where on the whole tensor; or {setting}"
+        "torch.where on the whole tensor; or, where the program decides nothing by the size, "
+        "{setting}"
     ),
     "Dynamic shape operator (no meta kernel)": NO_META,
     "Data dependent operator": (

@@ -11,12 +11,11 @@ from __future__ import annotations
 import builtins
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import msgspec
 
 from stepper.analysis.break_changes import ASSERTED, CHANGES, FROM_OUTSIDE, NO_META, Remedy
-from stepper.model.program import Instruction
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
 _FUNCTION = re.compile(r"module: ([^,]+), qualname: ([^,]+),")
@@ -37,6 +36,7 @@ _NUMBER = frozenset(
 """Kinds where a tensor becomes a number."""
 _UNBIND = re.compile(r"\bunbind\(")
 _OPERATOR = "Data dependent operator"
+_RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
 _NO_TENSOR = "torch.* op returned non-Tensor"
@@ -110,6 +110,15 @@ class Broken(msgspec.Struct, frozen=True):
     """What kinds of values the instruction takes, by the names of their trackers."""
     mapped: bool = False
     """Whether it is within a function that torch.vmap calls."""
+    differentiated: bool = False
+    """Whether it is within a torch.autograd.Function."""
+    decides: bool = False
+    """Whether the program decides by what the instruction returns, there or where it is handed to,
+    and goes on either way."""
+    types: frozenset[str] = frozenset()
+    """The types of the function's locals."""
+    wrapped: bool = False
+    """Whether a DistributedDataParallel leads there, which is around a module of the program's."""
 
 
 def advised(broken: Broken) -> Remedy | None:
@@ -120,7 +129,7 @@ def advised(broken: Broken) -> Remedy | None:
 
 def rule_of(broken: Broken) -> str:
     """The name of the rule that advises; empty: none does."""
-    if broken.unreached and not _about_what_is_called(broken.kind):
+    if broken.unreached and not (broken.wrapped or _about_what_is_called(broken.kind)):
         return ""  # there is nothing of the program's to change
     return next((name for name, rule in RULES.items() if rule(broken) is not None), "")
 
@@ -128,23 +137,6 @@ def rule_of(broken: Broken) -> str:
 def _about_what_is_called(kind: str) -> bool:
     """Whether the words on a kind hold where the line is a library's, too."""
     return kind in FROM_OUTSIDE or kind in _DISABLED or kind.startswith(_OPERATORS)
-
-
-def raises_either_way(instructions: Sequence[Instruction], at: int) -> bool:
-    """Whether one of the two sides of a jump does nothing but raise."""
-    target = instructions[at].target
-    return _raises(instructions[at + 1 :]) or (
-        target is not None and target > at and _raises(instructions[target:])
-    )
-
-
-def _raises(instructions: Sequence[Instruction]) -> bool:
-    for row in instructions:
-        if row.opname == "RAISE_VARARGS":
-            return True
-        if "JUMP" in row.opname or row.opname.startswith(("RETURN", "STORE", "FOR_ITER", "YIELD")):
-            return False
-    return False
 
 
 def _printing(broken: Broken) -> Remedy | None:
@@ -215,6 +207,27 @@ def _mapped(broken: Broken) -> Remedy | None:
     )
 
 
+def _differentiated(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number in a torch.autograd.Function, whose graph hands on no symbol: the
+    setting that makes one is an error there."""
+    if not broken.differentiated or broken.kind not in _NUMBER:
+        return None
+    return Remedy(
+        "keep the value a tensor: within a torch.autograd.Function no setting makes it a symbol"
+    )
+
+
+def _packed(broken: Broken) -> Remedy | None:
+    """A recurrent module is called where there is a packed sequence: with its setting, the graph
+    breaks within it all the same."""
+    if broken.kind != _RECURRENT or "PackedSequence" not in broken.types:
+        return None
+    return Remedy(
+        "Dynamo takes no packed sequence apart, with allow_rnn neither: keep the module, and what "
+        "packs for it, outside; or hand it the padded tensor"
+    )
+
+
 def _function(broken: Broken) -> tuple[str, str]:
     """Module and name of a function that Dynamo does not look into; both empty: it is none."""
     said = _FUNCTION.search(broken.context) if broken.kind == _SKIPPED else None
@@ -257,6 +270,16 @@ def _handed_over(broken: Broken) -> Remedy | None:
     )
 
 
+def _around_a_module(broken: Broken) -> Remedy | None:
+    """What breaks is torch's, around a module of the program's."""
+    if not (broken.wrapped and broken.library):
+        return None
+    return Remedy(
+        "what breaks is of DistributedDataParallel: compile the module that it is given, before: "
+        "DistributedDataParallel(torch.compile(module))"
+    )
+
+
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
     if not broken.library or _about_what_is_called(broken.kind):
@@ -280,8 +303,9 @@ def _check(broken: Broken) -> Remedy | None:
     if broken.kind != _BRANCHES or not broken.checks:
         return None
     return Remedy(
-        "put the check into the graph: torch._assert_async(condition, message), where the message "
-        "is a constant"
+        "put the check into the graph: torch._assert_async(condition, message), where the "
+        "condition is a tensor that has to be true (torch.logical_not in place of `not`), and the "
+        "message a constant"
     )
 
 
@@ -307,13 +331,19 @@ def _rounds(broken: Broken) -> Remedy | None:
 
 
 def _decision(broken: Broken) -> Remedy | None:
-    """A tensor becomes a number, and the same statement decides on it: as a symbol, it would break
-    there, too."""
-    if _first_word(broken) not in {"if", "elif"} or broken.kind not in _NUMBER:
+    """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
+    too."""
+    if broken.kind not in _NUMBER:
+        return None
+    if _first_word(broken) in {"if", "elif"}:
+        what = "the statement decides on data"
+    elif broken.decides:
+        what = "the program decides by what comes of this, which is data"
+    else:
         return None
     return Remedy(
-        "the statement decides on data: without the number, decide on tensors with torch.where "
-        "(both sides computed), or torch.cond for two functions"
+        f"{what}: without the number, decide on tensors with torch.where (both sides computed), or "
+        "torch.cond for two functions"
     )
 
 
@@ -526,7 +556,8 @@ def _by_kind(broken: Broken) -> Remedy | None:
 def _setting(broken: Broken) -> str:
     """The setting that avoids a break; empty: there is none."""
     known = CHANGES.get(broken.kind)
-    if known is None or _python_value(broken) or _without_meta(broken) or _negation(broken):
+    in_vain = (_python_value, _without_meta, _negation, _differentiated, _packed)
+    if known is None or any(rule(broken) for rule in in_vain):
         return ""
     return known.setting
 
@@ -546,10 +577,12 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "warnings.warn": _warning,
     "time": _clock,
     "disabled": _handed_over,
+    "around a module": _around_a_module,
     "library": _inside_library,
     "does not hold": _does_not_hold,
     "lacking": _lacking,
     "vmap": _mapped,
+    "autograd.Function": _differentiated,
     "check": _check,
     "while": _loop,
     "range": _rounds,
@@ -560,6 +593,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,
+    "packed": _packed,
     "nested tensor": _nested,
     "as a number": _as_number,
     "index": _index,

@@ -24,7 +24,8 @@ from operator import itemgetter
 import msgspec
 
 from stepper.analysis.break_changes import Remedy
-from stepper.analysis.break_rules import Broken, advised, raises_either_way
+from stepper.analysis.break_rules import Broken, advised
+from stepper.analysis.decisions import decides, raises_either_way
 from stepper.analysis.sites import own_frame
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, is_installed, one_line, source_line
@@ -46,6 +47,8 @@ from stepper.recording.reader import Recording
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
 _VMAP = os.path.join("torch", "_functorch", "vmap.py")
+_WRAPPER = os.path.join("torch", "nn", "parallel", "distributed.py")
+_FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
 _LEFT = "___stack"
 """How Dynamo's names begin for what stands on the stack where a graph breaks."""
 _OPERANDS = 2
@@ -352,7 +355,11 @@ class _Reader:
             unreached=library and row is not None and not leads_there,
             marked=only_marked(self._recording, found.attempt, found.moment),
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
-            mapped=row is not None and self._mapped(found),
+            mapped=row is not None and self._within(found, _VMAP),
+            differentiated=row is not None and self._within(found, _FUNCTIONS),
+            decides=row is not None and decides(self._codes_to(found)),
+            wrapped=row is not None and self._within(found, _WRAPPER),
+            types=self._types(found) if row is not None else frozenset(),
         )
 
     def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:
@@ -361,9 +368,19 @@ class _Reader:
         values = map(state.values.get, state.top.stack[-taken:] if taken else ())
         return frozenset(value.cls for value in values if value is not None)
 
-    def _mapped(self, found: GraphBreak) -> bool:
-        codes = (self._recording.code(frame.code) for frame, _ in self._way_to(found))
-        return any(code.filename.endswith(_VMAP) and is_installed(code.filename) for code in codes)
+    def _types(self, found: GraphBreak) -> frozenset[str]:
+        state = self._recording.state(found.moment)
+        values = map(state.values.get, state.top.locals.values())
+        return frozenset(value.type for value in values if value is not None)
+
+    def _codes_to(self, found: GraphBreak) -> Iterator[tuple[Code, int]]:
+        for frame, ip in self._way_to(found):
+            yield self._recording.code(frame.code), ip
+
+    def _within(self, found: GraphBreak, file: str) -> bool:
+        """Whether a function of a file of torch's leads there."""
+        names = (code.filename for code, _ in self._codes_to(found))
+        return any(name.endswith(file) and is_installed(name) for name in names)
 
     def _called(self, found: GraphBreak, row: Instruction) -> str:
         value = called_at(self._recording.state(found.moment), row)
@@ -391,8 +408,10 @@ class _Reader:
         wasted = self._length(attempt) if thrown_away else 0
         left_by = self._left_by(item)
         # A helper that breaks where it is inlined breaks by itself for the same reason.
-        if left_by is not None and self.place_of(left_by) == self.place_of(found):
-            left_by = None
+        while left_by is not None and self.place_of(left_by) == self.place_of(found):
+            left_by = self._left_by(
+                recording.translation(recording.attempt(left_by.attempt).translation)
+            )
         return Occurrence(found, item, wasted, tuple(resumed), left_by)
 
     def asked_at(self, found: GraphBreak) -> tuple[str, int] | None:

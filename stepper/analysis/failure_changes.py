@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import re
 from collections.abc import Callable
 
 from stepper.analysis.break_changes import CHANGES, Remedy
@@ -28,6 +29,8 @@ from stepper.recording.reader import Recording
 
 _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
+_NO_SYMBOL = re.compile(r"\b(?:got|not) Sym(?:Int|Float|Bool)\b")
+"""How torch words that it was given no number."""
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
 
@@ -137,6 +140,24 @@ def _number(recording: Recording, failed: Failed) -> Remedy | None:
     return Remedy("a tensor stands where the function takes a number: pass its .item()")
 
 
+def _symbol(recording: Recording, failed: Failed) -> Remedy | None:
+    """An operator takes numbers, and one of them is a symbol."""
+    if failed.failure.stage is not FailedStage.TRACING or failed.translation is None:
+        return None
+    if not _NO_SYMBOL.search(failed.failure.message):
+        return None
+    state = recording.state(failed.moment)
+    values = [state.values.get(each.value) for each in operands(recording, failed)]
+    of = [value for value in values if value is not None and value.cls == "SymNodeVariable"]
+    if not of:
+        return None
+    name = spelled_inside(recording, failed.translation, of[0].source) or "the number"
+    return Remedy.telling(
+        f"the operator takes no symbol: hand {name} over as a tensor, or have each value of it be "
+        "compiled by itself, as a number (torch.compile(dynamic=False))"
+    )
+
+
 def _caught(recording: Recording, failed: Failed) -> Remedy | None:
     """An error of an operator, for which the program has an `except` clause."""
     if failed.failure.stage is not FailedStage.TRACING:
@@ -227,6 +248,7 @@ RULES: dict[str, Rule] = {
     "recompilation refused": _refused,
     "stance": _stance,
     "number": _number,
+    "symbol": _symbol,
     # Two functions given to torch.cond whose results differ in dtype, in size or in kind.
     "branches": _if_told(
         CHANGES["torch.cond: differing branch outputs"],

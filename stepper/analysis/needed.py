@@ -102,6 +102,11 @@ def _looked_into(row: Instruction, stack: list[Value]) -> Value | None:
     return stack[-1] if row.opname == "CONTAINS_OP" and stack else None
 
 
+def puts(row: Instruction) -> bool:
+    """Whether an instruction puts an element into a container, or deletes one."""
+    return row.opname in ("STORE_SUBSCR", "DELETE_SUBSCR")
+
+
 def subscribes(row: Instruction) -> bool:
     """Whether an instruction takes an element out of a container."""
     return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")

@@ -61,7 +61,9 @@ _SAME = re.compile(r"(?P<expected>\w[\w.\[\]'\"]*) is (?P<source>\w[\w.\[\]'\"]*
 """How Dynamo words that two inputs are one object."""
 _OF_A_CLASS = r"(?:dict\(type\([\w.\[\]'\"]+\)[\w.\[\]]*\)|type\([\w.\[\]'\"]+\))"
 """How Dynamo comes to the attributes of a value's class."""
-_EQUAL = re.compile(rf"(?P<source>(?:{_OF_A_CLASS}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)")
+_KEY = r"list\(dict\.keys\([\w.\[\]'\"]+\)\)\[\d+\]"
+"""How Dynamo comes to a key by its place."""
+_EQUAL = re.compile(rf"(?P<source>(?:{_OF_A_CLASS}|{_KEY}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)")
 
 _DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
 _KINDS = (

@@ -17,7 +17,7 @@ from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import apart, changes_of, recompilations
-from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
+from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_equal
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
@@ -28,6 +28,8 @@ from stepper.recording.reader import Recording
 
 _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 
+_UNSURE = frozenset({"0/1", "0/1 condition"})
+"""Rules whose advice is for one entry, and does not suit all that operators do."""
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
@@ -49,6 +51,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
+    found.sort(key=lambda each: each.rule in _UNSURE)
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     return list({each.text: each for each in reversed(found)}.values())[::-1]
@@ -116,6 +119,9 @@ def _relations(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
     for each in entries.history.recompilations:
         first = None if each.nearest is None else each.nearest.relation
         if first is None or first.kind not in LEAVES:
+            continue
+        if alone := below_two(entries, each):
+            yield alone
             continue
         if equal.isdisjoint(step.id for step in first.conditions):
             spell = spelling(entries.recording, each.translation)

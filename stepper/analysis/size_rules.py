@@ -17,16 +17,17 @@ import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES, holds
-from stepper.analysis.handed_on import Spelling
+from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.needed import needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.recompiles import Failure
-from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
+from stepper.analysis.recompiles import Failure, Recompilation
+from stepper.analysis.shapes import Size, cause_of, same, size_among, size_of, sizes
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, is_installed, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import number
+from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -36,6 +37,10 @@ _PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
 _BUILTIN_MODULE = "builtin_nn_module"
 """The end of Dynamo's names for the scopes of guards on torch's own modules."""
 _SIZE = re.compile(r"size\((\d+)\)")
+_TWO_OR_MORE = re.compile(r"2 <= (([^ <>=()]+)\.size\(\)\[(\d+)\])\Z")
+"""How Dynamo words that a size is neither 0 nor 1."""
+_INNER = "._"
+"""In the source of what nobody hands over, or could mark: an inner tensor of a nested one, say."""
 _NUMPY = "___from_numpy("
 _STRIDE = ".stride()"
 
@@ -43,16 +48,24 @@ PARAMETERS = Setting("force_parameter_static_shapes", False)
 MODULES = Setting("force_nn_module_property_static_shapes", False)
 
 
-def _never_a_symbol(history: History, tensor: str = "", dim: int | str = "", more: str = "") -> str:
+def _never_a_symbol(
+    history: History, tensor: str = "", dim: int | str = "", more: str = "", asked: str = ""
+) -> str:
     """What can be said to one who wants a size to be a symbol that is 0 or 1; `tensor`: of what can
-    be marked; `more`: what else is known of torch's remedy."""
+    be marked; `more`: what else is to be done; `asked`: who asks for its value."""
     text = (
         f"{compiler(history)} makes no symbol of a size 0 or 1, also where sizes are symbols, and "
         "so has an entry for it alone."
     )
     if not history.capabilities.unbacked or not tensor:
         return text
-    return f"{text} Torch's remedy: {_mark_unbacked(tensor, dim, more)}."
+    if asked:
+        mark = f"torch._dynamo.decorators.mark_unbacked({tensor}, {dim})"
+        return f"{text} That is the price: {mark} would not do, since {asked}, which takes a value."
+    return (
+        f"{text} Torch's remedy: {_mark_unbacked(tensor, dim, more)}. Where something takes the "
+        "size's value, that fails or breaks the graph."
+    )
 
 
 def _mark_unbacked(tensor: str, dim: int | str, more: str) -> str:
@@ -210,14 +223,22 @@ def _zero_one(it: Changing) -> Advice | None:
             "says how.",
             fact or "the function goes on after a graph break",
         )
+    if effect := it.replaced_inside:
+        return it.advise(
+            f"{_never_a_symbol(it.history)} {it.name} is set by the compiled function itself"
+            f"{it.place_inside(effect)}, so no mark from before the first call is on it: begin "
+            "with one of which the size is 2 or more, or accept the entry.",
+            fact,
+        )
+    if asked := _asked(it):
+        place = place_text(asked.user_stack[-1], it.recording.facts.cwd)
+        by = f"{place} asks for {asked.expression}"
+        return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=by), fact)
     more = it.and_others
     if expanded := _expanded(it):
         more += (
             f"; and hand over {expanded}.contiguous(): its strides are others where it is expanded"
         )
-    if asked := _asked(it):
-        place = place_text(asked.user_stack[-1], it.recording.facts.cwd)
-        more += f"; but {place} asks for {asked.expression}, which takes a value"
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
     text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
     advice = it.advise(text, fact, can_be_tried)
@@ -310,8 +331,10 @@ def _mark(it: Changing, how: str = "mark_dynamic") -> MarkSize:
 
 
 def _can_be_marked(it: Changing) -> bool:
-    """What the code before a graph break has computed, nobody can mark, nor an array."""
-    return not it.history.resume_of and not from_numpy(it.series)
+    """What the code before a graph break has computed, nobody can mark, nor an array, nor what the
+    compiled function puts in its place."""
+    made = it.history.resume_of or it.replaced_inside
+    return not made and not from_numpy(it.series)
 
 
 def _called_by_library(it: Changing) -> bool:
@@ -332,6 +355,8 @@ def _how(it: Changing) -> str:
         return f"{_mark_words(it)} before the first call, or {dynamic}"
     if it.history.resume_of:
         return f"{dynamic}, or remove the graph break in {function_name(it.history.resume_of)}"
+    if it.replaced_inside:
+        return f"{dynamic}; a mark would not be on what the compiled function sets itself"
     return f"{dynamic}; an array of numpy cannot be marked"
 
 
@@ -360,6 +385,21 @@ def _zero_one_condition(it: Changing) -> Advice | None:
     of = _tensor(it), int(dim[1]) if dim else "dim"
     fact = f"{number.translation.compile_id} has {it.name} as {number.value}"
     return _in_short(it, it.advise(_never_a_symbol(it.history, *of), fact), *of)
+
+
+def below_two(entries: Entries, again: Recompilation) -> Advice | None:
+    """Advice where the compiler has said only that an entry requires 2 or more of a size, and the
+    new one has it as 0 or 1."""
+    told = again.nearest.relation if again.nearest is not None else None
+    asked = None if told is None else _TWO_OR_MORE.match(unscoped(told.text))
+    path = None if asked is None else path_of(asked[1])
+    found = None if path is None else size_of(entries.recording, again.translation, path)
+    if asked is None or found is None or not found.zero_one or _INNER in asked[2]:
+        return None
+    name = spelling(entries.recording, again.translation)(asked[2])
+    text = _never_a_symbol(entries.history, name, asked[3])
+    fact = f"{again.translation.compile_id} has size {asked[3]} of {name} as {found.value}"
+    return Advice(text, fact, asked[2], Aspect("size", int(asked[3])), rule="0/1 condition")
 
 
 def _condition(it: Changing) -> Advice | None:

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
-from stepper.analysis.needed import INDEXED, KEYED, needed_by, subscribes
+from stepper.analysis.needed import INDEXED, KEYED, needed_by, puts, subscribes
 from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
 from stepper.analysis.sources import path_of, unscoped
@@ -270,16 +270,21 @@ def _index(it: Changing) -> Advice | None:
     if not _a_number(it) or not it.all_are(int):
         return None
     for origin in _origins(it):
-        if origin.instruction is None or not subscribes(origin.instruction):
+        row = origin.instruction
+        if row is None or not (subscribes(row) or puts(row)):
             continue
         state = it.recording.state(origin.moment)
         below = state.values.get(state.top.stack[-2]) if len(state.top.stack) > 1 else None
         if below is not None and below.type in (INDEXED | KEYED):
+            is_a = "a key of" if below.type in KEYED else "an index into"
+            element = "the place of the element is"
+            instead = "do that outside of the compiled function"
+            if subscribes(row):
+                element, instead = "the element is", "hand over the element instead"
             return it.advise(
-                f"{it.name} is an index into a {below.type}, and the element is a part of the "
-                "graph, so each value is compiled by itself: hand over the element instead, or "
-                "accept an entry for each.",
-                f"its guard comes from {origin.instruction.opname} on a {below.type}",
+                f"{it.name} is {is_a} a {below.type}, and {element} a part of the graph, so each "
+                f"value is compiled by itself: {instead}, or accept an entry for each.",
+                f"its guard comes from {row.opname} on a {below.type}",
             )
     return None
 
@@ -296,10 +301,7 @@ def _int_of_a_module(it: Changing) -> Advice | None:
     """An int that belongs to an nn.Module: an attribute, or in a dictionary that is one."""
     if not _a_number(it) or not _belongs_to_a_module(it):
         return None
-    text = (
-        f"An int that belongs to an nn.Module is a constant of the graph. Keep {it.name} "
-        "in a tensor (register_buffer), or count outside of the compiled function."
-    )
+    text = f"An int that belongs to an nn.Module is a constant of the graph. {_instead(it)}"
     # With dynamic=False it would be a constant with the setting, too.
     if not it.history.capabilities.dynamo_config or it.newest.dynamic is False:
         return it.advise(text)
@@ -308,6 +310,18 @@ def _int_of_a_module(it: Changing) -> Advice | None:
         "its value: an index into a list, say, or the length of a loop.",
         changes=(_ATTRIBUTES_ARE_SYMBOLS,),
     )
+
+
+def _instead(it: Changing) -> str:
+    """What else can be done than to have an int belong to a module."""
+    if not _decides(it):
+        return (
+            f"Keep {it.name} in a tensor (register_buffer), or count outside of the compiled "
+            "function."
+        )
+    effect = it.changed_inside
+    set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
+    return f"The program decides by {it.name}: do that outside of the compiled function{set_there}."
 
 
 def _global_int(it: Changing) -> Advice | None:

@@ -519,6 +519,8 @@ TENSOR = "TENSOR_MATCH"
         ("0/0: ___check_obj_id(f, 94), type=<class 'function'>  # f(x)  # a.py:7 in g",
          Reason("0/0", "ID_MATCH", "f",
                 (Difference("object", Words("the function that it was")),))),
+        ("0/0: list(dict.keys(out))[0] == 'ce'  # for v in out.values():  # a.py:7 in f",
+         Reason("0/0", "EQUALS_MATCH", "list(dict.keys(out))[0]", (Difference("value", "ce"),))),
         ("0/0: xs is None  # a.py:7",
          Reason("0/0", "NONE_MATCH", "xs", (Difference("value", None),))),
         ("0/0: len(xs) == 2", Reason("0/0", "LENGTH_CHECK", "xs", (Difference("length", 2),))),

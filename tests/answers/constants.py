@@ -58,8 +58,8 @@ def masked_tokens(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 1, 4",
-    advice="in by_length asks for s77 <= 6, which takes a value",
+    cause=("size[0] of x changes: 1, 4", "in by_length asks for s77 <= 6, which takes a value"),
+    advice="in by_length asks for: keep the calls on one side of it",
     counts=(3, 3),
 )  # fmt: skip
 def one_and_a_branch(run: Run) -> None:

@@ -1,0 +1,75 @@
+"""What a program decides by: read from its instructions, around the one that breaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from stepper.model.program import Code, Instruction
+
+_CONDITIONAL = ("POP_JUMP_", "JUMP_IF_")
+_LEAVING_ALONE = ("TO_BOOL", "UNARY_NOT", "LOAD_ATTR", "NOP", "CACHE")
+_COMPARING = ("COMPARE_OP", "IS_OP", "CONTAINS_OP")
+
+
+def raises_either_way(instructions: Sequence[Instruction], at: int) -> bool:
+    """Whether one of the two sides of a jump does nothing but raise."""
+    target = instructions[at].target
+    return _raises(instructions[at + 1 :]) or (
+        target is not None and target > at and _raises(instructions[target:])
+    )
+
+
+def _raises(instructions: Sequence[Instruction]) -> bool:
+    for row in instructions:
+        if row.opname == "RAISE_VARARGS":
+            return True
+        if "JUMP" in row.opname or row.opname.startswith(("RETURN", "STORE", "FOR_ITER", "YIELD")):
+            return False
+    return False
+
+
+def decides(way: Iterable[tuple[Code, int]]) -> bool:
+    """Whether the program decides by what an instruction leaves, in its function or, where that
+    returns it, in the one that calls, and goes on either way.
+
+    `way`: the function and the index of the instruction, then those that call it."""
+    for depth, (code, at) in enumerate(way):
+        rows = code.instructions
+        if depth and _decides(rows, at):  # it calls what says whether an object is true
+            return True
+        found = _used(rows, at + 1)
+        if found is None or not rows[found].opname.startswith("RETURN_"):
+            return found is not None and _decides(rows, found)
+    return False
+
+
+def _decides(rows: Sequence[Instruction], at: int) -> bool:
+    return rows[at].opname.startswith(_CONDITIONAL) and not raises_either_way(rows, at)
+
+
+def _used(rows: Sequence[Instruction], at: int) -> int | None:
+    """The jump or the return that has a value, or what it is compared with, from an instruction on;
+    None: something else is done with it."""
+    above = 0
+    while at < len(rows):
+        row = rows[at]
+        if row.opname in _COMPARING:
+            above -= 1
+        elif row.opname == "STORE_FAST" and not above:
+            # Kept under a name, which the next line decides by.
+            if rows[at + 1 : at + 2] and _loads(rows[at + 1], row.argrepr):
+                at += 1
+            else:
+                return None
+        elif row.opname.startswith("LOAD_") and row.opname not in _LEAVING_ALONE:
+            above += 1
+        elif row.opname.startswith((*_CONDITIONAL, "RETURN_")):
+            return at if above == 0 else None
+        elif row.opname not in _LEAVING_ALONE:
+            return None
+        at += 1
+    return None
+
+
+def _loads(row: Instruction, name: str) -> bool:
+    return row.opname.startswith("LOAD_FAST") and row.argrepr == name
