@@ -1178,9 +1178,10 @@ class Steps(Generic[_M]):
         """A guard is about to be added to this GuardsSet, if it is not in there: with the next step
         it will be looked for."""
 
-    def take_guards(self) -> list[tuple[Any, int, int, Any, int]]:
-        """The guards that came since the last call, in order: guard, moment, frame (0: none), and
-        the code and instruction that this frame was at; no code in the frame of another attempt."""
+    def take_guards(self) -> list[Any]:
+        """The guards that came since the last call, in order, five values for each: guard, moment,
+        frame (0: none), and the code and instruction that this frame was at; the code is None in
+        the frame of another attempt."""
 
     def guards_seen(self, contents: dict[Any, None], /) -> None:
         """All guards in this dictionary have been reported; nothing is lost any more."""
@@ -1188,8 +1189,9 @@ class Steps(Generic[_M]):
     def guard_made(self, guard: object, /) -> None:
         """A guard is about to be made, of a cache entry or of a copy of one."""
 
-    def take_made(self) -> list[tuple[Any, int, int]]:
-        """The guards whose making began since the last call, in order: guard, `clock`, `away`."""
+    def take_made(self) -> list[Any]:
+        """The guards whose making began since the last call, in order, three values for each:
+        guard, `clock`, `away`."""
 
 # --- checks of cache entries (csrc/evalframe/guard_program.c) ---
 

@@ -215,17 +215,18 @@ guard_marks_take(Steps *self, PyObject *Py_UNUSED(unused))
         return NULL;
     }
     marks->changed = changed; /* one can be on its way into the set right now */
-    PyObject *list = PyList_New(marks->count);
-    for (Py_ssize_t i = 0; list != NULL && i < marks->count; i++) {
+    /* One list of them all: a tuple for each would wake the garbage collector. */
+    PyObject *list = PyList_New(5 * marks->count);
+    for (Py_ssize_t i = 0, to = 0; list != NULL && i < marks->count; i++) {
         const GuardMark *mark = &marks->marks[i];
-        PyObject *item = Py_BuildValue("OLLOn", mark->guard, mark->moment, mark->frame,
-                                       mark->code == NULL ? Py_None : mark->code, mark->ip);
-        if (item == NULL) {
-            Py_CLEAR(list);
-        }
-        else {
-            PyList_SET_ITEM(list, i, item);
-        }
+        PyList_SET_ITEM(list, to++, Py_NewRef(mark->guard));
+        PyList_SET_ITEM(list, to++, PyLong_FromLongLong(mark->moment));
+        PyList_SET_ITEM(list, to++, PyLong_FromLongLong(mark->frame));
+        PyList_SET_ITEM(list, to++, Py_NewRef(mark->code == NULL ? Py_None : mark->code));
+        PyList_SET_ITEM(list, to++, PyLong_FromSsize_t(mark->ip));
+    }
+    if (list != NULL && PyErr_Occurred()) { /* a number could not be made */
+        Py_CLEAR(list);
     }
     if (list != NULL) {
         forget(marks, 0);

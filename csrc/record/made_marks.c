@@ -47,16 +47,16 @@ made_marks_take(Steps *steps, PyObject *Py_UNUSED(unused))
     /* Making the list can run anything, a translation too. */
     MadeMarks taken = steps->made;
     steps->made = (MadeMarks){.on = taken.on};
-    PyObject *list = PyList_New(taken.count);
-    for (Py_ssize_t i = 0; list != NULL && i < taken.count; i++) {
+    /* One list of them all: a tuple for each would wake the garbage collector. */
+    PyObject *list = PyList_New(3 * taken.count);
+    for (Py_ssize_t i = 0, to = 0; list != NULL && i < taken.count; i++) {
         const MadeMark *mark = &taken.marks[i];
-        PyObject *item = Py_BuildValue("OLL", mark->guard, mark->began, mark->away);
-        if (item == NULL) {
-            Py_CLEAR(list);
-        }
-        else {
-            PyList_SET_ITEM(list, i, item);
-        }
+        PyList_SET_ITEM(list, to++, Py_NewRef(mark->guard));
+        PyList_SET_ITEM(list, to++, PyLong_FromLongLong(mark->began));
+        PyList_SET_ITEM(list, to++, PyLong_FromLongLong(mark->away));
+    }
+    if (list != NULL && PyErr_Occurred()) { /* a number could not be made */
+        Py_CLEAR(list);
     }
     forget(&taken);
     return list;

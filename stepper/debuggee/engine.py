@@ -26,7 +26,7 @@ are compared by, and what the engine says of them; so they are objects here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
@@ -54,12 +54,13 @@ if TYPE_CHECKING:
     from stepper._C import Facts, Steps
     from stepper.debuggee.mirror import (
         FrameMirror,
-        GuardMark,
+        GuardMarks,
+        GuardWords,
         LiveAttempt,
         LiveTranslation,
         Mark,
     )
-    from stepper.debuggee.phase_times import GuardBegun, Instant, PhaseMark
+    from stepper.debuggee.phase_times import GuardsBegun, PhaseMark
     from stepper.debuggee.told_again import ToldLookup
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
     from stepper.model.collective import CollectiveReading
@@ -271,8 +272,8 @@ class Recorder(Protocol):
         """What began at the mark, in this thread, is over; told is what took so many nanoseconds at
         least. `side_effect` is the number of the one whose bytecode was made."""
 
-    def guards_made(self, begun: Sequence[GuardBegun], over: Instant, translation: int) -> None:
-        """Guards were made one after the other in this thread, the last until `over`."""
+    def guards_made(self, begun: GuardsBegun, translation: int) -> None:
+        """Guards were made one after the other in this thread."""
 
     def phase_dropped(self, name: str) -> None:
         """It is not known when the phase has ended that began last."""
@@ -321,13 +322,12 @@ class Recorder(Protocol):
     def guards(
         self,
         attempt: LiveAttempt,
-        marks: Iterable[GuardMark],
-        words: Iterable[tuple[str, str, str]],
+        marks: GuardMarks,
+        words: GuardWords,
     ) -> None:
-        """Guards that were marked as they came (`Steps.take_guards`), when nobody stops at one;
-        `words`: the kind, source and scope of each."""
+        """Guards that were marked as they came, when nobody stops at one."""
 
-    def marked_now(self, attempt: LiveAttempt, guards: Iterable[object]) -> list[GuardMark]:
+    def marked_now(self, attempt: LiveAttempt, guards: Sequence[object]) -> GuardMarks:
         """Guards that the instruction of the newest moment installed, for `guards`."""
 
     def guard_now(

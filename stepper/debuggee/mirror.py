@@ -78,9 +78,26 @@ class FrameMirror(Mirror):
     parent: FrameMirror | None
 
 
-GuardMark = tuple[object, MomentId, int, Code | None, int]
-"""A guard, the moment whose instruction installed it, the frame of that (0: none), and its code
-and the instruction in it, where that is of the same attempt."""
+class GuardMarks(NamedTuple):
+    """Guards that were marked as they came, by columns."""
+
+    guards: list[Any]
+    moments: list[MomentId]
+    """When the instructions ran that installed them."""
+    frames: list[int]
+    """Whose instructions these are; 0: none's."""
+    codes: list[Code | None]
+    """What the frames interpret, where they are of the attempt of the guards."""
+    ips: list[int]
+    """The instructions in these codes."""
+
+
+class GuardWords(NamedTuple):
+    """What guards are, by columns."""
+
+    kinds: list[str]
+    sources: list[str]
+    scopes: list[str]
 
 
 class Mark(NamedTuple):

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import itertools
+import operator
 import threading
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
@@ -27,19 +28,16 @@ class PhaseMark(NamedTuple):
     moment: MomentId
 
 
-class Instant(NamedTuple):
-    """On the compiler's clock, with what that had left out by then."""
+class GuardsBegun(NamedTuple):
+    """Guards that are made one after the other. By columns: with an object for each, the garbage
+    collector would come in their midst."""
 
-    clock: int
-    away: int
-
-
-class GuardBegun(NamedTuple):
-    """The beginning of a guard's making."""
-
-    kind: str
-    number: int
-    began: Instant
+    kinds: list[str]
+    numbers: list[int]
+    clock: list[int]
+    """When they began to be made, and when the last of them was."""
+    away: list[int]
+    """What the clock had left out by then."""
 
 
 class _Open(NamedTuple):
@@ -118,37 +116,35 @@ class PhaseTimes:
             )
         )  # fmt: skip
 
-    def guards_made(self, begun: Sequence[GuardBegun], over: Instant, translation: int) -> None:
-        """Each has lasted until the next began, the last until `over`."""
+    def guards_made(self, begun: GuardsBegun, translation: int) -> None:
+        """Each has lasted until the next began."""
         stack = self._open.get(threading.get_ident())
-        if not (begun and stack):
+        count, (kinds, numbers, clock, away) = len(begun.numbers), begun
+        if not (count and stack):
             return
         # Made without an object that could wake the garbage collector, which takes a number.
-        ids = list(itertools.islice(self._ids, len(begun)))
-        clock = [each.began.clock for each in begun]
+        ids = list(itertools.islice(self._ids, count))
         for at, each in enumerate(self._waiting):
-            before = bisect_right(clock, each.began)
+            before = bisect_right(clock, each.began, hi=count)
             mine = (each.parent, each.thread) == (stack[-1].id, _thread())
-            if mine and before and each.began < over.clock:
+            if mine and before and each.began < clock[-1]:
                 # Whatever is in the midst of a phase has a greater number.
                 self._waiting[at] = msgspec.structs.replace(
                     each, id=next(self._ids), parent=ids[before - 1]
                 )
-        instants = [*(each.began for each in begun), over]
-        for at in range(0, len(begun), MOST_TOGETHER):
-            part = begun[at : at + MOST_TOGETHER]
-            spent = list(itertools.pairwise(instants[at : at + MOST_TOGETHER + 1]))
-            kinds = {kind: n for n, kind in enumerate(dict.fromkeys(each.kind for each in part))}
+        for at in range(0, count, MOST_TOGETHER):
+            end = at + MOST_TOGETHER
+            of_kinds = {kind: place for place, kind in enumerate(dict.fromkeys(kinds[at:end]))}
             run = GuardsMade(
                 self._steps.moment,
                 translation,
                 stack[-1].id,
                 _thread(),
-                list(kinds),
-                [kinds[each.kind] for each in part],
-                [each.number for each in part],
-                [clock[at], *(end.clock - begin.clock for begin, end in spent)],
-                [end.away - begin.away for begin, end in spent],
+                list(of_kinds),
+                [*map(of_kinds.__getitem__, kinds[at:end])],
+                numbers[at:end],
+                [clock[at], *map(operator.sub, clock[at + 1 : end + 1], clock[at:end])],
+                [*map(operator.sub, away[at + 1 : end + 1], away[at:end])],
             )
             self._write_guards(ids[at], run)
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -33,7 +33,8 @@ from stepper.debuggee.engine import Controller, Describer, Engine
 from stepper.debuggee.evaluator import describe_exception, place_of
 from stepper.debuggee.mirror import (
     FrameMirror,
-    GuardMark,
+    GuardMarks,
+    GuardWords,
     LiveAttempt,
     LiveTranslation,
     Mark,
@@ -279,7 +280,7 @@ class Recorder:
         )
         translation.record = record
         codes = {
-            number: tuple(map(str, code))
+            number: code if set(map(type, code)) == {str} else tuple(map(str, code))
             for number, guard in translation.guards.items()
             if (code := self._engine.guard_code(guard))
         }
@@ -420,7 +421,7 @@ class Recorder:
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
         self._writer.guards(number, attempt.id, (moment,), (kind,), (source,), (scope,), (line,))
-        [text] = _guard_texts([kind], [source])
+        text = f"{kind} {source}" if source else kind
         if EventKind.GUARD in self.controller.wanted:
             subject = Subject(kind=kind, source=source)
             self._occurred(EventKind.GUARD, text, number, subject, moment=moment)
@@ -431,11 +432,11 @@ class Recorder:
     def guards(
         self,
         attempt: LiveAttempt,
-        marks: Iterable[GuardMark],
-        words: Iterable[tuple[str, str, str]],
+        marks: GuardMarks,
+        words: GuardWords,
     ) -> None:
-        guards, moments, frames, codes, ips = zip(*marks, strict=True)
-        kinds, sources, scopes = zip(*words, strict=True)
+        guards, moments, frames, codes, ips = marks
+        kinds, sources, scopes = words
         known = self._user_lines
         lines = [
             None if code is None else known.get((code.id, ip)) or self.user_line(code, ip)
@@ -444,22 +445,24 @@ class Recorder:
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
         attempt.translation.guards.update(zip(numbers, guards, strict=True))
         self._writer.guards(numbers[0], attempt.id, moments, kinds, sources, scopes, lines)
-        texts = _guard_texts(kinds, sources)
-        for moment, text, number, frame in zip(moments, texts, numbers, frames, strict=True):
+        rows = zip(moments, kinds, sources, numbers, frames, strict=True)
+        for moment, kind, source, number, frame in rows:
+            text = f"{kind} {source}" if source else kind
             self._event_late(moment, EventKind.GUARD, text, number, frame or None)
 
-    def marked_now(self, attempt: LiveAttempt, guards: Iterable[object]) -> list[GuardMark]:
+    def marked_now(self, attempt: LiveAttempt, guards: Sequence[object]) -> GuardMarks:
         frame = self.steps.current
         code, ip = None, 0
         if frame is not None and frame.attempt is attempt:
             code, ip = frame.code, frame.ip
-        at = self.stepping or frame
-        return [(guard, self.moment, 0 if at is None else at.id, code, ip) for guard in guards]
+        at, count = self.stepping or frame, len(guards)
+        of = [0 if at is None else at.id] * count
+        return GuardMarks(list(guards), [self.moment] * count, of, [code] * count, [ip] * count)
 
     def guard_now(
         self, attempt: LiveAttempt, guard: object, kind: str, source: str, scope: str
     ) -> int:
-        ((_, moment, frame, code, ip),) = self.marked_now(attempt, [guard])
+        ((_, moment, frame, code, ip),) = zip(*self.marked_now(attempt, [guard]), strict=True)
         line = None if code is None else self.user_line(code, ip)
         return self.guard(attempt, guard, kind, source, scope, moment, frame or None, line)
 
@@ -792,8 +795,3 @@ def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Atte
         last_moment,
         attempt.restart_reason,
     )
-
-
-def _guard_texts(kinds: Iterable[str], sources: Iterable[str]) -> list[str]:
-    words = zip(kinds, sources, strict=True)
-    return [f"{kind} {source}" if source else kind for kind, source in words]

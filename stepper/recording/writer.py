@@ -325,7 +325,7 @@ class Writer:
         `stepper.model.trace.Guard`; the first has the number `first`, the next the one after it."""
         self._guards.append((first, attempt, moments, kinds, sources, scopes, lines))
 
-    def guard_codes(self, translation: int, codes: dict[int, tuple[str, ...]]) -> None:
+    def guard_codes(self, translation: int, codes: Mapping[int, Sequence[str]]) -> None:
         """What a translation's guards check, by number, when they have been built."""
         self._add(_GUARD_CODES, translation, pack(codes))
 

@@ -131,7 +131,7 @@ class GuardsSet:
 
 
 def taken(steps: _C.Steps[Any]) -> list[object]:
-    return [guard for guard, *_ in steps.take_guards()]
+    return steps.take_guards()[::5]
 
 
 def test_guards_are_marked_in_order_and_once() -> None:
@@ -142,9 +142,9 @@ def test_guards_are_marked_in_order_and_once() -> None:
     guards = GuardsSet()
     guards.add(steps, "a", "b", "a")
     steps.moment = 7
-    [first, second] = steps.take_guards()
-    assert (first[0], second[0]) == ("a", "b")
-    assert (second[1], second[2], second[3]) == (7, 0, None)
+    taken_now = steps.take_guards()
+    assert taken_now[::5] == ["a", "b"]
+    assert taken_now[6:9] == [7, 0, None]
     guards.add(steps, *map(str, range(1000)))
     assert taken(steps) == list(map(str, range(1000)))
     assert taken(steps) == []
@@ -219,7 +219,7 @@ def test_guards_are_timed_while_that_is_wanted_and_held_until_they_are_taken() -
     steps.guard_made(guard)
     steps.away += 5
     steps.guard_made(guard)
-    (first, at, away), (second, later, more) = steps.take_made()
+    first, at, away, second, later, more = steps.take_made()
     assert first is second is guard
     assert began <= at <= later + 5
     assert (away, more) == (0, 5)

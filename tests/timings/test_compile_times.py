@@ -18,7 +18,7 @@ from typing import Any
 from stepper.analysis.compile_times import UNFINISHED, CompileTimes
 from stepper.analysis.query import Query
 from stepper.analysis.slow_lines import NOT_RECORDED, slow_lines
-from stepper.debuggee.phase_times import GuardBegun, Instant, PhaseTimes
+from stepper.debuggee.phase_times import GuardsBegun, PhaseTimes
 from stepper.model.timing import (
     ASSEMBLE,
     BACKEND_PHASES,
@@ -348,14 +348,15 @@ def test_garbage_that_is_collected_while_a_guard_is_made_is_in_its_midst() -> No
     runs: list[tuple[int, GuardsMade]] = []
     times = PhaseTimes(phases.append, lambda *run: runs.append(run), count(1), steps)
     times.began(GUARDS, 7)
-    begun = []
-    for number in range(3):
-        begun.append(GuardBegun("TYPE_MATCH", number, Instant(steps.clock(), steps.away)))
+    begun = GuardsBegun(["TYPE_MATCH"] * 3, [0, 1, 2], [], [])
+    for number in range(4):
+        begun.clock.append(steps.clock())
+        begun.away.append(steps.away)
         if number == 1:
             gc.callbacks[-1]("start", {})
             time.sleep(0.002)
             gc.callbacks[-1]("stop", {})
-    times.guards_made(begun, Instant(steps.clock(), steps.away), 5)
+    times.guards_made(begun, 5)
     times.ended(GUARDS, 5, "")
     times.close()
     ((first, run),) = runs

@@ -14,9 +14,12 @@ from typing import Any
 from stepper._C import Steps
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt
-from stepper.debuggee.phase_times import GuardBegun, Instant
+from stepper.debuggee.phase_times import GuardsBegun
 from stepper.engines.dynamo.guards_set import withdraw_filtered
 from stepper.uncompiled import keep_out
+
+_VALUES = 3
+"""How many `Steps.take_made` gives for each guard."""
 
 
 class GuardsMade:
@@ -38,7 +41,7 @@ class GuardsMade:
 
     def on_guards_chosen(self, guards_out: list[Any]) -> None:
         """See `versions`: all are made, and these are kept."""
-        over = Instant(self._steps.clock(), self._steps.away)
+        over = self._steps.clock(), self._steps.away
         made = self._steps.take_made()
         if (attempt := self._attempt()) is not None:
             self._tell(attempt, made, over)
@@ -49,25 +52,33 @@ class GuardsMade:
         self._steps.times_guards = False
         self._steps.take_made()
 
-    def _tell(self, attempt: LiveAttempt, made: list[tuple[Any, int, int]], over: Instant) -> None:
+    def _tell(self, attempt: LiveAttempt, made: list[Any], over: tuple[int, int]) -> None:
         """`over` is when the last of them was made."""
         translation = attempt.translation
-        numbers = {id(guard): number for number, guard in translation.guards.items()}
-        begun: list[GuardBegun] = []
+        told = translation.guards
+        numbers = dict(zip(map(id, told.values()), told, strict=True))
+        begun = GuardsBegun([], [], [], [])
         met: set[int] = set()
-        for guard, *instant in made:
+        for guard, clock, away in zip(*[iter(made)] * _VALUES, strict=True):
             number = numbers.get(id(guard))
             if number is None:
                 continue  # it is a part of the one that is being made
             if number in met:
-                self._recorder.guards_made(begun[:-1], begun[-1].began, translation.id)
-                begun.clear()
+                # How long the last one took is not known, so the others end where it begins.
+                del begun.kinds[-1], begun.numbers[-1]
+                self._recorder.guards_made(begun, translation.id)
+                begun = GuardsBegun([], [], [], [])
                 met.clear()
             met.add(number)
             make = guard.create_fn
             kind = (make.func if isinstance(make, functools.partial) else make).__name__
-            begun.append(GuardBegun(kind, number, Instant(*instant)))
-        self._recorder.guards_made(begun, over, translation.id)
+            begun.kinds.append(kind)
+            begun.numbers.append(number)
+            begun.clock.append(clock)
+            begun.away.append(away)
+        begun.clock.append(over[0])
+        begun.away.append(over[1])
+        self._recorder.guards_made(begun, translation.id)
 
 
 keep_out()

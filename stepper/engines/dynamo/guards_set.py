@@ -16,7 +16,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stepper.debuggee.engine import Recorder
-from stepper.debuggee.mirror import GuardMark, LiveAttempt
+from stepper.debuggee.mirror import GuardMarks, GuardWords, LiveAttempt
 from stepper.engines.common.versions import source_name
 from stepper.engines.dynamo.versions import guards_in
 from stepper.model.trace import EventKind
@@ -30,7 +30,9 @@ def record_guards(recorder: Recorder) -> None:
     steps = recorder.steps
     attempt = steps.guards_of
     try:
-        _record(recorder, attempt, steps.take_guards())
+        taken = steps.take_guards()
+        width = len(GuardMarks._fields)
+        _record(recorder, attempt, GuardMarks(*(taken[column::width] for column in range(width))))
     except (RecursionError, MemoryError):
         steps.guards_lost = True  # the look at the whole set finds what was not told
         raise
@@ -73,20 +75,20 @@ def withdraw_filtered(recorder: Recorder, attempt: LiveAttempt, chosen: list[Any
             recorder.guard_withdrawn(attempt, number)
 
 
-def _record(recorder: Recorder, attempt: LiveAttempt, marked: list[GuardMark]) -> None:
+def _record(recorder: Recorder, attempt: LiveAttempt, marked: GuardMarks) -> None:
     """Report guards in the order in which they came."""
-    if not marked:
+    if not marked.guards:
         return
     if EventKind.GUARD not in recorder.controller.wanted:
-        recorder.guards(attempt, marked, _in_words([mark[0] for mark in marked]))
+        recorder.guards(attempt, marked, _in_words(marked.guards))
         return
     told = attempt.translation.guards
     count = len(told)
-    for guard, moment, frame, code, ip in marked:
+    for guard, moment, frame, code, ip in zip(*marked, strict=True):
         if len(told) != count:
             return  # a stop at an earlier one has reported the rest
         line = None if code is None else recorder.user_line(code, ip)
-        [words] = _in_words([guard])
+        [words] = zip(*_in_words([guard]), strict=True)
         recorder.guard(attempt, guard, *words, moment, frame or None, line)
         count += 1
 
@@ -104,10 +106,10 @@ def code_of(guard: Any) -> Sequence[str]:
     return found or ()
 
 
-def _in_words(guards: Iterable[Any]) -> list[tuple[str, str, str]]:
-    """The kinds, sources and scopes of guards. There are thousands, so they are asked for their
-    fields and not for their properties."""
-    words = []
+def _in_words(guards: Iterable[Any]) -> GuardWords:
+    """What guards are. There are thousands, so they are asked for their fields and not for their
+    properties."""
+    kinds, sources, scopes = words = GuardWords([], [], [])
     for guard in guards:
         origin, make = guard.originating_source, guard.create_fn
         kind = (make.func if isinstance(make, functools.partial) else make).__name__
@@ -115,7 +117,9 @@ def _in_words(guards: Iterable[Any]) -> list[tuple[str, str, str]]:
             scope = _lower(origin.guard_source._name_)
         except NotImplementedError:  # a source of no scope
             scope = ""
-        words.append((kind, source_name(origin), scope))
+        kinds.append(kind)
+        sources.append(source_name(origin))
+        scopes.append(scope)
     return words
 
 
