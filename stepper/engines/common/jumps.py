@@ -13,6 +13,7 @@ an instruction leaves; which of those below it has touched, its name says.
 from __future__ import annotations
 
 import dis
+import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -43,6 +44,8 @@ _MAKES_SEVERAL = frozenset(
 )  # fmt: skip
 """Instructions that take one value and may leave several."""
 _ENDS = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "INTERPRETER_EXIT")
+
+_NAME = re.compile(r"[\w.]+")
 
 _Stack = tuple[int, ...]
 """The instructions that made the values, the deepest first; what a handler finds: less than 0."""
@@ -320,4 +323,4 @@ def _variables(row: Instruction) -> list[str]:
     """The local variables that an instruction names."""
     if "_FAST" not in row.opname:
         return []
-    return [name.strip() for name in row.argrepr.split(",")]
+    return _NAME.findall(row.argrepr)
