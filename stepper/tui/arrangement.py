@@ -34,7 +34,7 @@ _SPARE = 4
 """Rows that are worth one more group where the others do not need them."""
 
 _ANSWER = 8
-"""Rows that the answer has at most while the keyboard is elsewhere."""
+"""Rows that the answer has at most while the keyboard is elsewhere and others need theirs."""
 
 _LEAST_HEIGHT = 3
 _LEAST_WIDTH = 12
@@ -94,7 +94,6 @@ def arrange(
     top = 0
     if "answer" in panes:
         top = max(1, min(answer, height // 2 if reads else min(_ANSWER, height // 3)))
-    placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
     strip = min(_strip(width, height, panes), max(_LEAST_HEIGHT, needs(_STRIP)))
     columns = columns_of(width, height, panes, preset, strip=bool(strip))
     if width < WIDE and len(columns[0].groups) == 2:
@@ -102,6 +101,17 @@ def arrange(
         spare = height - top - sum(needs(group) + 1 for group in columns[0].groups)
         if spare > _SPARE:
             columns = columns_of(width, _TALL, panes, preset, strip=False)
+    if top:
+        # What no pane needs is the answer's.
+        spare = min(
+            height
+            - strip
+            - top
+            - sum(max(needs(each) + 1, _LEAST_HEIGHT) for each in column.groups)
+            for column in columns
+        )
+        top += max(0, min(answer - top, spare))
+    placed = [Placed(_TOP, Region(), Region(0, 0, width, top))] if top else []
     placed += _columns(top, width, height - strip - top, columns, shares, needs)
     if strip:
         placed.append(Placed(_STRIP, Region(), Region(0, height - strip, width, strip)))

@@ -168,7 +168,14 @@ class Desk(OwnLayout, Container):
         name, snapshot = self._shown_of(group), self._snapshot
         pane = self.panes[name]
         if name not in self._revealed and snapshot and not pane.has_something(snapshot):
-            return 0
+            # One that has a place of its own is shown in any case.
+            alone = any(
+                group == each
+                for column in (*self.preset.columns, *self.preset.pair)
+                for each in column.groups
+                if len(each.panes) == 1
+            )
+            return pane.wanted if alone else 0
         return self._needs.get(name, pane.wanted)
 
     def _fit(self) -> None:

@@ -50,7 +50,7 @@ class Tabs(OneLine):
 
     DEFAULT_CSS = """
     Tabs { background: $panel; color: $foreground; }
-    Tabs.-focused { background: $primary 40%; }
+    Tabs.-focused { background: $primary 25%; }
     Tabs:ansi { text-style: underline; background: ansi_default; }
     """
 

@@ -133,7 +133,7 @@ def _style(look: _Look, colors: dict[str, Color], ansi: bool) -> Style:
     return style
 
 
-_GROUNDS = {"band": ("primary", 1.25), "band-2": ("foreground", 1.2), "block": ("primary", 1.6)}
+_GROUNDS = {"band": ("primary", 1.25), "band-2": ("foreground", 1.2), "block": ("primary", 1.4)}
 """Colours between the background and another, as near to the background as this contrast allows."""
 
 

@@ -9,7 +9,7 @@ from concurrent.futures import Future
 from pathlib import Path
 
 from textual.app import ComposeResult
-from textual.filter import LineFilter
+from textual.filter import LineFilter, Monochrome, NoColor
 from textual.reactive import var
 from textual.screen import Screen
 from textual.timer import Timer
@@ -124,11 +124,24 @@ class Stage(PromptKeys[int]):
         self._tries = Tries(self)
         self._following = False
         """Whether each newer moment of a growing recording is shown as it comes."""
+        self._wishes = bool(theme)
         if theme:
             self.theme = theme
 
+    def on_mount(self) -> None:
+        # Of a theme's own colours sixteen are left there, of which some are the same, and text is
+        # not to be told from what it stands on.
+        few = self.console.color_system in ("standard", "windows")
+        if few and not self._wishes and not self.is_headless:
+            self.theme = "ansi-dark"
+
     def get_line_filters(self) -> Sequence[LineFilter]:
-        return (*super().get_line_filters(), _PRINTABLE)
+        found = super().get_line_filters()
+        if self.native_ansi_color:
+            # Textual looks at the theme that it begins with: greys for the terminal's own colours
+            # would all be one.
+            found = [NoColor() if isinstance(each, Monochrome) else each for each in found]
+        return (*found, _PRINTABLE)
 
     def get_default_screen(self) -> Screen[None]:
         return QuietScreen(id="_default")

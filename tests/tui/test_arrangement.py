@@ -51,6 +51,17 @@ def test_every_pane_has_one_place(preset: Preset, size: tuple[int, int]) -> None
     assert sorted(pane for p in placed for pane in p.group.panes) == sorted(PANES)
 
 
+@pytest.mark.parametrize(
+    ("size", "others", "rows"),
+    [((80, 22), 2, 13), ((80, 22), 50, 7), ((160, 43), 2, 20), ((160, 43), 50, 8)],
+)
+def test_the_answer_has_what_no_pane_needs(size: tuple[int, int], others: int, rows: int) -> None:
+    placed = arrange(*size, panes=PANES, needs=lambda _: others, answer=20)
+    assert placed[0].group.name == "answer"
+    assert placed[0].body.height == rows
+    fills(*size, placed)
+
+
 def test_what_one_pane_does_not_need_the_others_have() -> None:
     def rows(group: Group) -> int:
         return 2 if group.name == "source" else 1000

@@ -207,7 +207,7 @@ def test_text_can_be_read_in_every_theme_also_on_marked_rows(theme: str) -> None
     palette = Palette(BUILTIN_THEMES[theme])
     background = Color.parse(BUILTIN_THEMES[theme].to_color_system().generate()["background"])
     grounds = {"": (background, 4.4)}
-    for role, least in (("current", 3.3), ("cursor", 2.6)):
+    for role, least in (("current", 3.3), ("cursor", 3.0)):
         marked = palette[role].bgcolor
         assert marked is not None
         grounds[role] = (Color.from_rich_color(marked), least)

@@ -128,8 +128,18 @@ async def test_what_has_nothing_to_show_leaves_its_place_to_what_has(tmp_path: P
         await pilot.press("1", "S")  # who asks for a pane has it
         await pilot.pause()
         assert "source" in shown()
+    app = StepperApp(session, at=1)
+    async with app.run_test(size=(160, 45)) as pilot:
+        app.action_preset("cache")
+        await pilot.pause()
+        source = app.desk.panes["source"]
+        assert source.size.height >= source.wanted == 6, "its place is its own in any case"
     session.close()
 
 
 def dummy() -> None:
-    """What is called."""
+    """What is called,
+
+    and has some lines, which fit into the place
+    that it has.
+    """

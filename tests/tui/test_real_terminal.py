@@ -17,6 +17,8 @@ import pexpect
 import pyte
 import pytest
 
+from tests.recordings import sample_recording
+
 ROOT = Path(__file__).parents[2]
 DOWN, RIGHT, END = "\x1b[B", "\x1b[C", "\x1b[F"
 DEMO = ROOT / "demos" / "graph_breaks.py"
@@ -36,6 +38,12 @@ class Terminal:
     def lines(self) -> list[str]:
         """What is on the screen."""
         return list(self._screen.display)
+
+    @property
+    def colors(self) -> set[tuple[str, str]]:
+        """In which colours something is written, and on which."""
+        cells = (cell for row in self._screen.buffer.values() for cell in row.values())
+        return {(cell.fg, cell.bg) for cell in cells if cell.data.strip()}
 
     @property
     def text(self) -> str:
@@ -69,13 +77,19 @@ class Terminal:
 
 
 @contextmanager
-def stepper(*arguments: str, state: Path, size: tuple[int, int] = (80, 24)) -> Iterator[Terminal]:
+def stepper(
+    *arguments: str,
+    state: Path,
+    size: tuple[int, int] = (80, 24),
+    more: dict[str, str] | None = None,
+) -> Iterator[Terminal]:
     """The command in a terminal of `size` columns and rows."""
     columns, rows = size
     env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(state)}
     # The terminal says how large it is; what runs tests in parallel may have said otherwise.
     for name in ("NO_COLOR", "COLUMNS", "LINES"):
         env.pop(name, None)
+    env.update(more or {})
     child = pexpect.spawn(
         sys.executable,
         ["-m", "stepper", *arguments],
@@ -103,6 +117,19 @@ def quit_and_wait(terminal: Terminal) -> int:
     terminal.child.expect(pexpect.EOF)
     terminal.child.wait()
     return int(terminal.child.exitstatus or 0)
+
+
+@pytest.mark.parametrize("more", [{}, {"NO_COLOR": "1"}], ids=["16 colours", "NO_COLOR"])
+def test_sixteen_colours_are_the_terminals_own(tmp_path: Path, more: dict[str, str]) -> None:
+    """A theme's colours, of which sixteen are left there, would be text on its own colour."""
+    recording = tmp_path / "sample.stepper"
+    sample_recording(str(recording))
+    more = {"TERM": "xterm-16color", "COLORTERM": "", **more}
+    with stepper("open", str(recording), "--at", "5", state=tmp_path, more=more) as terminal:
+        terminal.sees("moment 5/", "[source")
+        grounds = {ground for _, ground in terminal.colors}
+        assert grounds == {"default"}
+        assert (len(terminal.colors) > 1) == ("NO_COLOR" not in more)
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
