@@ -48,6 +48,7 @@ IN_ANALYSIS = {
         "_global": "torch's: the source of what is called",
         "_opaque_function": "Python's: the name of a module",
         "_nested": "the program's: a statement",
+        "_logging": "torch's: the context of a break",
         "_written": "torch's: the context of a break",
         "_attributes_in_c": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
@@ -150,6 +151,7 @@ IN_ANALYSIS = {
         "_dtype": "torch's dtypes",
         "_first": "torch's dtypes",
         "_class_again": "Python's: a qualified name",
+        "_of_many_classes": "Python's: a qualified name",
         "_keys": "torch's sources",
         "_submodules": "torch's sources",
         "_attributes": "torch's sources",
@@ -180,6 +182,7 @@ IN_ANALYSIS = {
         "_difference": "torch's: why it compiles again",
         "parse_check": "the compiler's: a guard's code",
         "parse_reason": "torch's: why it compiles again",
+        "reasons_in": "torch's: why it compiles again",
     },
     "left_on_stack.py": {
         "": "torch's: names that it makes up",
@@ -229,6 +232,7 @@ IN_ANALYSIS = {
         "": "torch's: an expression of symbols",
         "_computed": "torch's: an expression of symbols",
         "_in_sources": "torch's: an expression of symbols",
+        "_set_inside": "torch's: an expression of symbols",
     },
     "sites.py": {"in_dynamo": "a path", "in_torch": "a path"},
     "size_rules.py": {
@@ -250,6 +254,7 @@ IN_ANALYSIS = {
         "_default_int": "torch's sources",
         "_belongs_to_a_module": "torch's: the name of a scope",
         "_decides": "Python's: the name of an instruction",
+        "_is_handed_on": "Python's: the name of an instruction",
     },
     "sources.py": {
         "": "torch's sources",

@@ -20,7 +20,7 @@ from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStepKind
-from stepper.model.trace import Outcome, Phase, SideEffect, Translation
+from stepper.model.trace import MomentId, Outcome, Phase, SideEffect, Translation
 from stepper.recording.reader import Recording
 
 _NAMED = 2
@@ -44,6 +44,9 @@ class Advice(msgspec.Struct, frozen=True):
     """They are one way, made at once."""
     rule: str = ""
     """The name of the rule that gives it."""
+    asked_at: MomentId = 0
+    """The moment at which the value is asked for that is to be done without; 0: it is about
+    something else."""
     again: str = ""
     """The advice in short, for one who has read why a size of 0 or 1 has an entry of its own;
     empty: it is about something else."""

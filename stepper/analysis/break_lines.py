@@ -31,6 +31,9 @@ _STACK = 4
 _LONG_WAY = 3
 """Calls in libraries, one after the other, that are all shown."""
 _TEXT = 300
+_WHOLE = 6
+"""Breaks of one cause that are all told; of more the first of them are."""
+_OF_MANY = 4
 
 
 Trying = Callable[[Cause], Told]
@@ -76,8 +79,16 @@ def break_lines(
     for number, cause in enumerate(found, 1):
         yield Line("")
         yield from _cause(recording, cause, number, trying)
-        for occurrence in cause.occurrences:
+        told = cause.occurrences
+        if len(told) > _WHOLE and not function:
+            told = told[:_OF_MANY]
+        for occurrence in told:
             yield from _occurrence(recording, occurrence, numbers)
+        if more := len(cause.occurrences) - len(told):
+            yield Line(
+                f"   … and {more} more, of each function by its name: why-break FILE FUNCTION",
+                role="dim",
+            )
     if given_up:
         yield Line("")
         yield Line("skipped without a graph break", role="title")
@@ -108,6 +119,12 @@ def _cause(
     if cause.change is not None and not proven:
         label = "change" if trying is None else "change, not proven"
         yield Line(f"   {label}: {cause.change}", cause.moment)
+    elif _unreached(cause) and not proven:
+        yield Line(
+            "   the line is a library's, and so is what is compiled: no line of the program's "
+            "leads there that could be changed",
+            cause.moment,
+        )
     if cause.explanation:
         yield Line(f"   {clip(cause.explanation, _TEXT)}", cause.moment, "dim")
     if cause.context:
@@ -119,6 +136,11 @@ def _cause(
     if cause.instruction is not None:
         yield Line(f"   at {instruction_text(cause.instruction)}", cause.moment)
         yield from _stack(recording, cause)
+
+
+def _unreached(cause: Cause) -> bool:
+    """Whether nothing of the program's leads there, be it by an earlier break."""
+    return cause.facts.unreached and all(each.left_by is None for each in cause.occurrences)
 
 
 def _asked_by(cause: Cause) -> PythonFrame | None:

@@ -24,7 +24,12 @@ _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
+_INLINED = "Attempted to inline function marked as skipped"
+_OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
 _SKIPPED = "Attempted to call function marked as skipped"
+_LOGGER = re.compile(r"method: <Logger ([\w.]+) \(\w+\)>\.(\w+), args: ")
+_ASKING = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
+"""Methods of a logger with which nothing is logged."""
 _ALIASING = "Encountered aliasing during higher order op tracing"
 _BRANCHES = "Data-dependent branching"
 _NUMBER = frozenset(
@@ -244,6 +249,22 @@ def _warning(broken: Broken) -> Remedy | None:
     )
 
 
+def _logging(broken: Broken) -> Remedy | None:
+    """A logger's method is called."""
+    said = _LOGGER.match(broken.context)
+    if said is None or (said[2] in _ASKING and broken.library):
+        return None
+    if said[2] in _ASKING:
+        return Remedy("ask the logger before the compiled function, and hand over what it says")
+    ignored = (
+        "torch._dynamo.config.ignore_logging_functions.add("
+        f"logging.getLogger({said[1]!r}).{said[2]}), and nothing is logged from compiled code"
+    )
+    return Remedy.telling(
+        ignored if broken.library else f"log outside of the compiled function; or {ignored}"
+    )
+
+
 def _clock(broken: Broken) -> Remedy | None:
     """A function of the module time."""
     module, name = _function(broken)
@@ -453,10 +474,13 @@ def _numpy_random(broken: Broken) -> Remedy | None:
 def _opaque_function(broken: Broken) -> Remedy | None:
     """A function that Dynamo does not look into: what is told of it says whose it is."""
     module, _ = _function(broken)
-    if not module:
+    of_torch = broken.kind == _INLINED and _OF_TORCH.search(broken.context)
+    if not module and not of_torch:
         return None
     package = module.partition(".")[0]
-    known = package in {"torch", "<unknown module>"} or package in sys.stdlib_module_names
+    known = (
+        of_torch or package in {"torch", "<unknown module>"} or package in sys.stdlib_module_names
+    )
     if not known and "should not be traced" not in broken.explanation:
         return None  # code in C or CUDA, of the program's or of a package
     return Remedy("call it before or after the compiled function")
@@ -533,6 +557,15 @@ def _shared(broken: Broken) -> Remedy | None:
     )
 
 
+def _backward(broken: Broken) -> Remedy | None:
+    """backward() in a compiled function, where torch has a setting that takes it into the graph."""
+    if broken.kind != _BACKWARD or _AUTOGRAD_OPS not in broken.explanation:
+        return None
+    return Remedy("call backward outside of the compiled function; or {setting}", _AUTOGRAD_OPS)
+
+
+_BACKWARD = "Unsupported Tensor.backward() call"
+_AUTOGRAD_OPS = "trace_autograd_ops"
 _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
@@ -575,6 +608,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "print": _printing,
     "builtin": _builtin,
     "warnings.warn": _warning,
+    "logging": _logging,
     "time": _clock,
     "disabled": _handed_over,
     "around a module": _around_a_module,
@@ -608,6 +642,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "generator": _generator,
     "shared": _shared,
     "in place": _in_place,
+    "backward": _backward,
     "kind": _by_kind,
 }
 """In the order in which they are asked."""

@@ -189,6 +189,13 @@ def break_before(recording: Recording, item: Translation) -> GraphBreak | None:
     return recording.derived(_Reader).break_before(item) if item.resume_of else None
 
 
+def left_to_python(recording: Recording, item: Translation) -> GraphBreak | None:
+    """The break because of which a function is compiled by itself: it goes on after that, or its
+    call is left to Python. None: none is known."""
+    reader = recording.derived(_Reader)
+    return reader.break_before(item) if item.resume_of else reader.left_by(item)
+
+
 def _catches(code: Code) -> bool:
     """Whether a function has an `except` or a `finally`; a `with` has a handler, too, which begins
     otherwise."""
@@ -406,10 +413,10 @@ class _Reader:
         if found.resumes and code is not None:
             resumed = (each for each in self._resuming if each.code == code and each.id > item.id)
         wasted = self._length(attempt) if thrown_away else 0
-        left_by = self._left_by(item)
+        left_by = self.left_by(item)
         # A helper that breaks where it is inlined breaks by itself for the same reason.
         while left_by is not None and self.place_of(left_by) == self.place_of(found):
-            left_by = self._left_by(
+            left_by = self.left_by(
                 recording.translation(recording.attempt(left_by.attempt).translation)
             )
         return Occurrence(found, item, wasted, tuple(resumed), left_by)
@@ -424,10 +431,10 @@ class _Reader:
         if (own := own_frame(found.user_stack)) is not None:
             return own.filename, own.line
         attempt = self._recording.attempt(found.attempt)
-        left_by = self._left_by(self._recording.translation(attempt.translation))
+        left_by = self.left_by(self._recording.translation(attempt.translation))
         return None if left_by is None else self.asked_at(left_by)
 
-    def _left_by(self, item: Translation) -> GraphBreak | None:
+    def left_by(self, item: Translation) -> GraphBreak | None:
         """The earlier break that leaves a call to Python, by which a compilation came to be."""
         if item.resume_of:
             return None  # it goes on after a break, which is told with that one

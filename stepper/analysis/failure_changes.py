@@ -280,6 +280,13 @@ RULES: dict[str, Rule] = {
         ),
         "a leaf Variable that requires grad",
     ),
+    "viewed": _if_told(
+        Remedy(
+            "the elements do not lie in memory as the view asks: reshape in place of view, or "
+            "contiguous() before it"
+        ),
+        "Cannot view a tensor with shape",
+    ),
     # mark_dynamic, for one.
     "forbidden": _if_told(
         Remedy("call it before the compiled function: it is not allowed inside"),

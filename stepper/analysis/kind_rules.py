@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.recompile_series import Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
@@ -118,7 +119,7 @@ def _class_again(it: Changing) -> str:
 
 
 def _type(it: Changing) -> str:
-    if it.wraps:
+    if it.wraps or _of_many_classes(it, it.series):
         return _wrapper(it)
     return f"Pass {it.name} always as the same type: each has an entry of its own."
 
@@ -142,6 +143,10 @@ def _length(it: Changing) -> str:
             "compiled."
         )
     if it.series.source in _ARGUMENTS:
+        if any(
+            each.aspect.what == "type" and _of_many_classes(it, each) for each in it.history.series
+        ):
+            return _wrapper(it)
         return (
             f"What a call hands over is a constant of the graph: give it {_ARGUMENTS[it.name]} in "
             "each call, with None, say, where there is nothing to tell."
@@ -205,6 +210,12 @@ def _wrapper(it: Changing) -> str:
         f"{function_name(it.history.name)} is one code for all functions that it wraps, and each "
         "of them takes entries of it. If there are few, that is the price."
     )
+
+
+def _of_many_classes(it: Changing, series: Series) -> bool:
+    """Whether a decorator has put it around methods of several classes, told by `series`."""
+    _, inner, name = it.history.name.rpartition("<locals>.")
+    return bool(inner) and "." not in name and series.source == _SELF
 
 
 def _another(it: Changing) -> bool:
@@ -301,6 +312,7 @@ def _keys_of_dispatch(it: Changing) -> str:
 _ALGORITHMS = "choice of algorithms (torch.use_deterministic_algorithms)"
 _REDUCING = "way of adding up in torch.backends.cuda.matmul"
 _OVERRIDES = "overriding of functions (torch._C.DisableTorchFunction)"
+_SELF = "self"
 _STATES = {
     "grad_mode": "grad mode (torch.no_grad, torch.enable_grad)",
     "inference_mode": "inference mode (torch.inference_mode)",

@@ -21,6 +21,7 @@ from stepper.model.trace import Translation
 from stepper.support.guarded_values import membership_of
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
+_ENTRY = re.compile(r"\d+/\d+: ")
 _COMMENT = re.compile(r"\s{2,}# |\s+# (?=.*# )|\nUser stack trace:")
 
 _AS_TENSOR = "___as_tensor("
@@ -135,6 +136,12 @@ def reasons_of(item: Translation) -> list[Reason]:
             for each in item.rejected
         ]
     return [parse_reason(item.recompile_reason)] if item.recompile_reason else []
+
+
+def reasons_in(message: str) -> list[Reason]:
+    """Why entries did not match, as the error says that is raised in place of a compilation."""
+    lines = (line.strip().removeprefix("- ") for line in message.splitlines())
+    return [parse_reason(line) for line in lines if _ENTRY.match(line)]
 
 
 def parse_reason(reason: str) -> Reason:

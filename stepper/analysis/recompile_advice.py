@@ -21,6 +21,7 @@ from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_eq
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
+from stepper.model.datum import text_of
 from stepper.model.failure import FailedStage
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Translation
@@ -52,9 +53,30 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
     found.sort(key=lambda each: each.rule in _UNSURE)
+    found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def _first_asked_first(entries: Entries, found: list[Advice]) -> list[Advice]:
+    """In the same order, but of sizes that change alike first that which is asked for first: of the
+    others it may be only the consequence."""
+    alike: dict[tuple[str, ...], list[int]] = {}
+    for at, each in enumerate(found):
+        series = next((one for one in entries.history.series if _about(one, each)), None)
+        if each.asked_at and series is not None:
+            alike.setdefault(tuple(map(text_of, series.values)), []).append(at)
+    ordered = [*found]
+    for places in alike.values():
+        asked = sorted((found[at] for at in places), key=lambda each: each.asked_at)
+        for at, each in zip(places, asked, strict=True):
+            ordered[at] = each
+    return ordered
+
+
+def _about(series: Series, advice: Advice) -> bool:
+    return (series.source, series.aspect) == (advice.source, advice.aspect)
 
 
 def advice_against(recording: Recording, item: Translation) -> list[Advice]:

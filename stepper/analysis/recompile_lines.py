@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from stepper.analysis.advice import Advice
 from stepper.analysis.autograd_captures import capture_lines
+from stepper.analysis.breaks import left_to_python
 from stepper.analysis.failures import failed_count, failures
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.line import Line
@@ -56,6 +57,8 @@ WHOLE = 4
 is seen at once."""
 BRIEF_AT_AN_END = 6
 """Recompilations that are told at each end in the answer that is seen at once."""
+_MANY = 3
+"""Functions that are all told whole."""
 _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
@@ -180,29 +183,46 @@ def recompile_lines(
     yield from interventions(recording)
     if not recording.lookups():
         yield Line(WITHOUT_LOOKUPS, role="dim")
-    for history in by_function:
+    first, follow = _by_rank(recording, by_function, all_whole=bool(function) or every)
+    for history in first:
         yield Line("")
         yield from _function(recording, history, trying, every)
+    if follow:
+        yield Line("")
+        yield Line(
+            f"{plural(len(follow), 'more function')}, each compiled by itself because a graph "
+            "breaks: why-break says how to be without; told whole by name, or all with --all",
+            role="title",
+        )
+        for history in follow:
+            yield from _heading(recording, history, "  ")
     limited = {history.name for history in by_function if history.calls_after_limit}
     yield from _uncompiled_lines(recording, function, after, limited)
     if not function:
         yield from capture_lines(recording, after)
 
 
+def _by_rank(
+    recording: Recording, every: list[History], *, all_whole: bool
+) -> tuple[list[History], list[History]]:
+    """The functions that are told whole, and those of which little is: of many, what a graph break
+    leaves to Python is compiled again for what its caller is."""
+    if all_whole or len(every) <= _MANY:
+        return every, []
+    follow = [
+        each
+        for each in every
+        if all(left_to_python(recording, again.translation) for again in each.recompilations)
+    ]
+    first = [each for each in every if each not in follow]
+    return (first, follow) if first else (every, [])
+
+
 def _function(
     recording: Recording, history: History, trying: Trying | None, every: bool
 ) -> Iterator[Line]:
-    cwd = recording.facts.cwd
-    place = f"{short_path(history.filename, cwd)}:{history.line}"
-    counted = sum(each.result == "compiled" for each in history.recompilations)
-    name = compiled_name(recording, history.recompilations[0].translation)
-    yield Line(
-        f"{name}  {place}  {plural(counted, 'recompilation')}, {history.seconds:.2f} s",
-        role="title",
-    )
+    yield from _heading(recording, history)
     spell = spelling(recording, history.recompilations[-1].translation)
-    for series in history.series[:TOLD]:
-        yield Line(f"  {series_text(series, len(history.recompilations), spell)}")
     if len(history.series) > TOLD:
         more = plural(len(history.series) - TOLD, "more thing")
         yield Line(f"  … and {more} that changed with these", role="dim")
@@ -239,6 +259,18 @@ def _function(
             stack = callers_of(each.translation)
     if not every and len(history.recompilations) > WHOLE:
         yield Line("  each entry that was tried, and where its guards come from: --all", role="dim")
+
+
+def _heading(recording: Recording, history: History, indent: str = "") -> Iterator[Line]:
+    """Which function it is, and what changes."""
+    place = f"{short_path(history.filename, recording.facts.cwd)}:{history.line}"
+    counted = sum(each.result == "compiled" for each in history.recompilations)
+    name = compiled_name(recording, history.recompilations[0].translation)
+    again = f"{plural(counted, 'recompilation')}, {history.seconds:.2f} s"
+    yield Line(f"{indent}{name}  {place}  {again}", role="title")
+    spell = spelling(recording, history.recompilations[-1].translation)
+    for series in history.series[:TOLD]:
+        yield Line(f"{indent}  {series_text(series, len(history.recompilations), spell)}")
 
 
 def _unmet(history: History) -> Counter[str]:

@@ -22,7 +22,7 @@ from typing import NamedTuple, overload
 import msgspec
 
 from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
-from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_of
+from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_in, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import in_dynamo, program_line
 from stepper.analysis.sources import path_of, spelled, unscoped
@@ -78,6 +78,9 @@ _METHOD = ".__func__"
 _OF_DYNAMO = ((), (_METHOD,), (_CODE,), (_METHOD, _CODE))
 """How guards look at what a function of Dynamo's own wraps, which can be a bound method."""
 _SIZES = ("size", "stride")
+_REFUSED = "RecompileError"
+_CURRENT_DEVICE = "utils_device.CURRENT_DEVICE"
+"""How Dynamo's guards come to the default device."""
 _STRIDE = ".stride()"
 
 _A_TENSOR = Words(A_TENSOR)
@@ -417,6 +420,15 @@ class _Reader:
             event.ref for event in recording.events(kinds=(EventKind.CACHE_LIMIT,)) if event.ref
         }
 
+    def _refused(self, item: Translation) -> list[Reason]:
+        """What an error says that was raised because it would have been compiled again."""
+        return [
+            reason
+            for failure in self._recording.failures()
+            if failure.translation == item.id and failure.exception == _REFUSED
+            for reason in reasons_in(failure.message)
+        ]
+
     def read(self, item: Translation) -> Recompilation:
         found = self._read.get(item.id)
         if found is None:
@@ -425,7 +437,7 @@ class _Reader:
 
     def _new(self, item: Translation) -> Recompilation:
         lookup = self._calls.before(item)
-        said = reasons_of(item)
+        said = reasons_of(item) or self._refused(item)
         tried: Sequence[Tried] = (
             self._inferred(item, said)
             if lookup is None
@@ -537,7 +549,7 @@ class _Reader:
             if (source, difference.aspect) not in known:
                 failures.append(
                     Failure(
-                        _kind_of(difference.what),
+                        _kind_of(source, difference.what),
                         source,
                         (difference,),
                         behind=bool(known),
@@ -734,6 +746,8 @@ def _said(words: Reason, new: Wanted) -> Failure:
     return Failure(words.kind, words.source, differences, words.text)
 
 
-def _kind_of(what: str) -> str:
+def _kind_of(source: str, what: str) -> str:
+    if source == _CURRENT_DEVICE:
+        return "DEFAULT_DEVICE"
     kinds = {"value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK"}
     return kinds.get(what, "TENSOR_MATCH")

@@ -14,8 +14,8 @@ from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
-from stepper.analysis.shapes import Size, Symbol, size_of, sizes, symbols_at
-from stepper.analysis.sites import site_at, way_to
+from stepper.analysis.shapes import Size, Symbol, same, size_of, sizes, symbols_at
+from stepper.analysis.sites import program_line, site_at, way_to
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
 from stepper.client.frame_names import compiled_title, is_meant
@@ -167,6 +167,8 @@ def _of(recording: Recording, items: list[Translation], expression: str) -> Iter
         else:
             never = [*_never(recording, known[item.id], expression)] if item.id in known else []
             yield from never
+            if not never and path is not None:
+                yield from _set_inside(recording, item, path, expression)
             if not never and path is not None and not path.globally:
                 yield from _computed(recording, item, path, expression)
         symbol = None if found is None else found.symbol
@@ -198,6 +200,29 @@ def _computed(
         yield Line(f"{title}: {expression} is {written}, {how}, at {at}", end, "title")
         yield from _standing_for(recording, item, attempts[-1].id, _NAME.findall(written))
         return
+
+
+def _set_inside(
+    recording: Recording, item: Translation, path: Path, expression: str
+) -> Iterator[Line]:
+    """Say what number an attribute, or an item, is set to by the function itself, at last."""
+    asked_for = resolved(recording, item, path)
+    for attempt in recording.attempts(item.id)[-1:]:
+        for effect in reversed(recording.side_effects(None, attempt=attempt.id)):
+            changed = path_of(effect.name)
+            line = program_line(recording, effect.moment)
+            if changed is None or line is None or not same(changed, asked_for):
+                continue
+            value = recording.state(effect.moment).values.get(effect.value or 0)
+            written = "" if value is None else _written(value, ())
+            if written:
+                at = line_text(line, recording.facts.cwd)
+                title = compiled_title(recording, item)
+                yield Line(
+                    f"{title}: {expression} is set to {written}, at {at}", effect.moment, "title"
+                )
+                yield from _standing_for(recording, item, attempt.id, _NAME.findall(written))
+            return
 
 
 def _written(value: Value, steps: tuple[str, ...]) -> str:
@@ -268,7 +293,8 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
         yield from _place("  first used", recording, step)
         if size.zero_one and recording.facts.capabilities.unbacked:
             remedy = "torch._dynamo.decorators.mark_unbacked(tensor, dim)"
-            yield Line(f"  torch's remedy: {remedy}", role="dim")
+            unless = "where something takes the value, that fails or breaks the graph"
+            yield Line(f"  torch's remedy: {remedy}; {unless}", role="dim")
         return
     assert symbol is not None
     if left is None:

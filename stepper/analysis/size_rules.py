@@ -26,7 +26,7 @@ from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, is_installed, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
-from stepper.model.datum import number
+from stepper.model.datum import Datum, number
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
@@ -115,9 +115,15 @@ def _parameter_like(it: Changing) -> str:
     """The source of a parameter whose size changes in the same way; empty: there is none."""
     sources = [it.series.source, *it.series.likewise]
     for each in it.history.series:
-        if each.aspect.what == "size" and each.values == it.series.values:
+        if each.aspect.what == "size" and _together(each.values, it.series.values):
             sources += [each.source, *each.likewise]
     return next((each for each in dict.fromkeys(sources) if is_parameter(it, each)), "")
+
+
+def _together(one: tuple[Datum, ...], other: tuple[Datum, ...]) -> bool:
+    """Whether two sizes change in the same way, as long as both are known."""
+    both = min(len(one), len(other))
+    return both > 1 and one[:both] == other[:both]
 
 
 def is_parameter(it: Changing, source: str) -> bool:
@@ -156,7 +162,10 @@ def _needed(it: Changing) -> Advice | None:
     its value."""
     known = it.sizes_until_it_changed
     needed = _asked_for(it, known[-1]) if known else None
-    return it.advise(*needed) if needed else None
+    cause = cause_of(known[-1]) if needed else None
+    if needed is None or cause is None:
+        return None
+    return msgspec.structs.replace(it.advise(*needed), asked_at=cause.moment)
 
 
 def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:

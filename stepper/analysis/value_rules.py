@@ -35,6 +35,7 @@ _EQUALITY = re.compile(r"Eq\((?!.*(?:Mod|floor|//)).*, -?[\d.]+(?:e-?\d+)?\)")
 _GLOBAL = re.compile(r"G\['\w+'\]")
 _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
+_DEVICE = "DEFAULT_DEVICE"
 _NOT_FINITE = frozenset(map(Words, ("inf", "-inf", "nan")))
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
@@ -246,8 +247,9 @@ def _automatic(it: Changing) -> Advice | None:
         return None
     if it.unmet:
         return it.one_more(entry)
-    # What an int is used for is not recorded; see above.
-    or_else = "" if it.all_are(int) or _decides(it) else ", or keep it in a tensor"
+    # As an int a tensor would not do everywhere, nor as an argument that has to be a number.
+    constant = it.all_are(int) or _decides(it) or _is_handed_on(it)
+    or_else = "" if constant else ", or keep it in a tensor"
     dynamic = Dynamic(it.history.capabilities.compile)
     return it.advise(
         f"Dynamo has made {it.name} an input of the graph by itself. To save the entry for its "
@@ -360,6 +362,14 @@ def _decides(it: Changing) -> bool:
     )
 
 
+def _is_handed_on(it: Changing) -> bool:
+    """Whether a function is called with it, or with its negative."""
+    rows = (origin.instruction for origin in _origins(it))
+    return any(
+        row is not None and row.opname.startswith(("CALL", "UNARY_NEGATIVE")) for row in rows
+    )
+
+
 def _belongs_to_a_module(it: Changing) -> bool:
     """Whether Dynamo has guarded the value as part of an nn.Module."""
     path = path_of(it.series.source)
@@ -398,7 +408,7 @@ def _each_by_itself(it: Changing) -> Advice | None:
 
 
 def _of_value(rule: Rule) -> Rule:
-    return lambda it: rule(it) if it.what == "value" else None
+    return lambda it: rule(it) if it.what == "value" and it.series.kind != _DEVICE else None
 
 
 VALUE_RULES: dict[str, Rule] = {

@@ -479,7 +479,7 @@ def data_assigned(run: Run) -> None:
 @case(
     "", "why-break",
     cause="marked as skipped",
-    advice="call it outside",
+    advice="call it before or after the compiled function",
     counts=(2, 1),
 )  # fmt: skip
 def gradients_cleared_inside(run: Run) -> None:

@@ -227,3 +227,42 @@ def compiled_around_the_ranks(run: Run) -> None:
         (step if run.remedied else run.compile(step))(ones(2, 2))
     finally:
         distributed.destroy_process_group()
+
+
+@case(
+    "", "why-failed",
+    cause=("Cannot view a tensor with shape", "while tracing"),
+    advice="reshape in place of view",
+    counts=(0, 1),
+)  # fmt: skip
+def viewed_when_transposed(run: Run) -> None:
+    @run.compile
+    def flat(x: Any) -> Any:
+        turned = x.transpose(1, 2)
+        return turned.reshape(2, -1) if run.remedied else turned.view(2, -1)  # cause
+
+    with run.failing():
+        flat(ones(2, 3, 4))
+
+
+@case(
+    "", "why-recompile",
+    cause="size[1] of x grows: 2, 3, 4, 5",
+    advice="The sizes of a module's parameters and buffers, and of any Parameter, are numbers",
+    counts=(3, 2),
+    function="Widened",
+)  # fmt: skip
+def layers_of_other_widths(run: Run) -> None:
+    class Widened(nn.Module):
+        def __init__(self, width: int) -> None:
+            super().__init__()
+            self.inner = nn.Linear(width, width)
+
+        def forward(self, x: Any) -> Any:
+            return self.inner(x)  # cause
+
+    settings = ("force_parameter_static_shapes", "force_nn_module_property_static_shapes")
+    changed = dict.fromkeys(settings, not run.remedied)
+    with torch._dynamo.config.patch(recompile_limit=3, **changed):
+        for width in (2, 3, 4, 5):
+            run.compile(Widened(width))(ones(1, width))

@@ -22,6 +22,7 @@ AGAINST = {
     "print": "warning",
     "builtin": "keyword_of_uniform",
     "warnings.warn": "own_function_named_warn",
+    "logging": "own_function_named_warn",
     "time": "date",
     "disabled": "disabled_helper",
     "around a module": "reduced_meanwhile",
@@ -55,6 +56,7 @@ AGAINST = {
     "shared": "text_from_a_branch",
     "in place": "disabled_in_one_graph",
     "nested tensor": "item_of_a_tensor",
+    "backward": "item_of_a_tensor",
     "kind": "branch_on_an_item",
 }
 """For each rule a program that looks like one for it, and is not."""
@@ -122,6 +124,7 @@ FAILURES = {
     "carried": ("loop_that_grows_its_tensor", "branches_that_differ"),
     "written": ("written_after_exp", "shapes_that_do_not_fit"),
     "leaf": ("average_as_parameters", "written_after_exp"),
+    "viewed": ("viewed_when_transposed", "shapes_that_do_not_fit"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
