@@ -5,6 +5,8 @@
 
 #include "describe/argument_words.h"
 
+#include <string.h>
+
 #include "support/plain.h"
 #include "support/shorten.h"
 
@@ -59,6 +61,24 @@ item_at(PyObject *items, PyObject *number)
                : NULL;
 }
 
+/* `a, b`: two variables of one instruction (LOAD_FAST_LOAD_FAST), as `dis` says them; NULL without an
+   exception: it has something else. */
+static PyObject *
+variables_words(const ArgumentWords *self, PyObject *opname, PyObject *value)
+{
+    if (!PyTuple_CheckExact(value) || PyTuple_GET_SIZE(value) != 2) {
+        return NULL;
+    }
+    PyObject *one = PyTuple_GET_ITEM(value, 0), *other = PyTuple_GET_ITEM(value, 1);
+    const char *name = PyUnicode_Check(opname) ? PyUnicode_AsUTF8(opname) : "";
+    if (name == NULL || strstr(name, "_FAST_") == NULL || !PyUnicode_Check(one)
+        || !PyUnicode_Check(other)) {
+        return NULL;
+    }
+    PyObject *text = PyUnicode_FromFormat("%U, %U", one, other);
+    return text == NULL ? NULL : shorten(text, self->longest);
+}
+
 /* The words for a number that means something to the instruction, and for any other. */
 static PyObject *
 numbered_words(const ArgumentWords *self, PyObject *meanings, PyObject *argument, PyObject *value)
@@ -82,6 +102,10 @@ argument_words(const ArgumentWords *self, PyObject *opname, PyObject *argument, 
     }
     if (argument == Py_None) {
         return is_text ? constant_words(self, value) : PyUnicode_FromString("");
+    }
+    PyObject *both = variables_words(self, opname, value);
+    if (both != NULL || PyErr_Occurred()) {
+        return both;
     }
     PyObject *meanings = Py_XNewRef(PyDict_GetItemWithError(self->meanings, opname));
     if (meanings == NULL) {

@@ -366,6 +366,9 @@ def test_plain_arguments_are_put_in_words(kind: Any) -> None:
         ((), 1, "LOAD", "()"),
         ((1,), 1, "LOAD", "(1,)"),
         ((1, None, "abc"), 1, "LOAD", "(1, …"),
+        (("z", "i"), 1, "LOAD_FAST_LOAD_FAST", "z, i"),
+        (("name", "other"), 1, "LOAD_FAST_LOAD_FAST", "name, …"),
+        ((1, 2), 1, "LOAD_FAST_LOAD_FAST", "(1, 2)"),
         *[(value, 1, "LOAD", "?") for value in ("n" * 9, b"x", Text("x"), 2**70, object())],
         *[(value, 1, "LOAD", "?") for value in (((),), (b"x",), (1,) * 11, ("n" * 9,), [1])],
     ]

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stepper.model.cache import Verdict
@@ -69,6 +69,7 @@ def same(one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # the machine may be busy
 @given(VALUES, VALUES)
 def test_two_values_are_read_back_as_they_were_written(one: object, other: object) -> None:
     read = stored(Difference("value", datum(one, in_words), datum(other, in_words)))
