@@ -16,7 +16,7 @@ from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
-from stepper.analysis.walks import compilations
+from stepper.analysis.walks import compilations, interventions
 from stepper.client.frame_names import brief_compiled_name, compiled_title
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
 from stepper.model.program import PythonFrame
@@ -36,6 +36,8 @@ def overview_lines(recording: Recording) -> Iterator[Line]:
         *_section("functions compiled again", list(_recompiled(recording)), "why-recompile"),
         *_section("fixed sizes", list(_fixed(recording)), "why-shape"),
     ]
+    changed = [Line(f"  {each.text}", each.moment) for each in interventions(recording)]
+    yield from _section("changed by the user, at stops", changed, "")
     yield from found or [Line(_NOTHING), Line("")]
     items = sorted(compilations(recording), key=lambda item: -(item.seconds or 0.0))
     frames = [_frame(recording, item) for item in items if item.attempts or item.instructions]

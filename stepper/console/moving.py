@@ -108,8 +108,10 @@ def jump(shell: Shell, argument: str) -> None:
         raise CommandError(NOT_LIVE)
     if len(shell.state.frames) - 1 != shell.selected % len(shell.state.frames):
         raise CommandError("only the newest frame can jump, its callers stand in a call: down")
-    shell.answer(response_to(shell, lambda seq: Jump(seq, line)))
-    shell.wait()
+    response = response_to(shell, lambda seq: Jump(seq, line))
+    if not response.ok:
+        raise CommandError(response.text)
+    shell.wait()  # the stop says what that comes to
 
 
 @command("goto", "g", usage="N | P% | first | newest | +N | -N", group="Move")

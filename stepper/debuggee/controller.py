@@ -203,7 +203,7 @@ class Controller:
                     reason = "step"
                 else:
                     self._goal = Goal(self._goal.motion, place, self._goal.line)
-        if hit is not None:
+        if hit is not None and reason != "jump":  # which says what it comes to
             self._stop_at(moment, hit, "")
         elif reason:
             self._stop(moment, reason, self._pause_text)
@@ -474,7 +474,7 @@ class Controller:
         self._intervened(text)
         self._send(Response(request.seq, text=text))
         self._jumped = True
-        self._pause, self._pause_text = "jump", f"line {request.line}"
+        self._pause, self._pause_text = "jump", text
         return True
 
     @staticmethod

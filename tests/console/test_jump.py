@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stepper.analysis.overview import overview_lines
 from stepper.model.trace import EventKind, Outcome
 from stepper.recording.reader import Recording
 from tests.console.test_programs import commands, console
@@ -75,6 +76,9 @@ def test_over_breaks_there_is_one_graph(tmp_path: Path, engine: str) -> None:
     assert "  f  toy.py:11" in run.answers[3]
     assert len(run.told) == 2
     assert not run.recording.graph_breaks()
+    home = [line.text for line in overview_lines(run.recording)]
+    assert home[0] == "changed by the user, at stops  2"
+    assert "jump from line 10 to line 11 in f" in home[1]
 
 
 @pytest.mark.parametrize("engine", ["dynamo", "native"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stepper.model.control import ForkTranslation, Stopped
+from stepper.model.control import ForkTranslation, Jump, Stopped
 from stepper.tui.cache_dialogs import ActionsScreen
 from tests.tui.screen import until
 from tests.tui.test_app import status
@@ -25,6 +25,14 @@ async def test_the_screen_asks_what_is_to_be_other(sample_path: Path) -> None:
         await until(pilot, lambda: session.asked_for(ForkTranslation) == asked)
         await pilot.press("F", "d", *"guard", "enter")
         await until(pilot, lambda: "nothing that a fork can do" in status(app))
+        app.action_jump()
+        assert "what is recorded has happened" in status(app), "the cursor is at an earlier moment"
+        app.cursor.goto(20)
+        for typed, answer in (("x", "'x' is not a line"), ("12", "")):
+            app.action_jump()
+            await pilot.press(*typed, "enter")
+            await until(pilot, lambda answer=answer: answer in status(app))  # type: ignore[misc]  # no type is inferred for a default
+        assert session.asked_for(Jump) == [Jump(3, 12)]
         session.stopped = None
         await pilot.press("F")
         await until(pilot, lambda: "fork at a stop in a translation" in status(app))

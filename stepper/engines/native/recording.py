@@ -167,7 +167,10 @@ class RecordingObserver(TranslationWatcher):
         judge = self._recorder.controller
         if last and judge.passing:
             judge.passing = False
-            judge.request_stop("fork" if due.jump is None else "jump", text)
+            if due.jump is None:
+                judge.request_stop("fork", text)
+            else:
+                judge.request_stop("jump", due.jump.told)
         return due
 
     def checkpoint(self) -> None:
