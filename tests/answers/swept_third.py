@@ -211,7 +211,7 @@ def table_that_grows(run: Run) -> None:
     "", "why-break",
     cause="Logger",
     advice="compile the module that it is given, before",
-    counts=(0, 1),
+    counts=(1, 1),
 )  # fmt: skip
 def compiled_around_the_ranks(run: Run) -> None:
     distributed = torch.distributed
