@@ -231,8 +231,11 @@ IN_ANALYSIS = {
     "shape_lines.py": {
         "": "torch's: an expression of symbols",
         "_computed": "torch's: an expression of symbols",
-        "_in_sources": "torch's: an expression of symbols",
         "_set_inside": "torch's: an expression of symbols",
+    },
+    "shapes.py": {
+        "": "torch's: an expression of symbols",
+        "in_sources": "torch's: an expression of symbols",
     },
     "sites.py": {"in_dynamo": "a path", "in_torch": "a path"},
     "size_rules.py": {

@@ -11,7 +11,7 @@ import msgspec
 from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.shapes import Size, size_of
+from stepper.analysis.shapes import Size, in_sources, size_of, symbols_at
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
@@ -208,22 +208,41 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """A condition that the first value does not meet, of the entries that have a symbol there:
         as a symbol from the beginning it would take as many. Empty: none is known, or one meets
         it."""
-        source, aspect = self.series.source, self.series.aspect
-        at = "" if aspect.what == "value" else f".{aspect.what}()[{aspect.at}]"
         first = self.series.values[0] if self.series.values else UNKNOWN
         if type(first) is not int:
             return ""
         found = ""
-        for size in self.sizes_of(f"{source}{at}"):
+        for size in self.sizes_of(_written(self.series)):
             if size.symbol is not None and not size.value:
-                name = size.symbol.name
+                values = {**self._changed_with_it(size), size.symbol.name: first}
                 asked = (
                     each for each in size.symbol.conditions if each.kind is ShapeStepKind.GUARD
                 )
-                unmet = (each for each in asked if holds(each.expression, {name: first}) is False)
-                found = next((each.written for each in unmet), "")
-                if not found:
+                unmet = (each for each in asked if holds(each.expression, values) is False)
+                step = next(unmet, None)
+                if step is None:
                     return ""
+                found = step.written
+                if len(step.symbols) > 1:
+                    found = self._with_sources(found, size)
+        return found
+
+    def _with_sources(self, condition: str, size: Size) -> str:
+        """A condition with what its symbols stand for in their places."""
+        known = symbols_at(self.recording, size.symbol.born.attempt) if size.symbol else {}
+        return in_sources(condition, known, self.spell)
+
+    def _changed_with_it(self, size: Size) -> dict[str, float]:
+        """What other symbols of an entry stand for that changed in the same calls: the value that
+        each had when this had its first."""
+        found: dict[str, float] = {}
+        for series in self.history.series:
+            first = series.values[0] if series.values else UNKNOWN
+            together = (series.times, series.newest) == (self.series.times, self.series.newest)
+            if type(first) is int and together:
+                for each in self.sizes_of(_written(series)):
+                    if each.translation.id == size.translation.id and each.symbol is not None:
+                        found[each.symbol.name] = first
         return found
 
     @cached_property
@@ -284,6 +303,13 @@ Rule = Callable[[Changing], Advice | None]
 
 def _is_input(wants: Wanted, source: str) -> bool:
     return (source, Aspect("type")) in wants
+
+
+def _written(series: Series) -> str:
+    """What changes, as an expression of Python."""
+    aspect = series.aspect
+    at = "" if aspect.what == "value" else f".{aspect.what}()[{aspect.at}]"
+    return f"{series.source}{at}"
 
 
 def compiler(history: History) -> str:

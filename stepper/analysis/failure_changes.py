@@ -31,6 +31,7 @@ _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
 _NO_SYMBOL = re.compile(r"\b(?:got|not) Sym(?:Int|Float|Bool)\b")
 """How torch words that it was given no number."""
+_VIOLATED = "Constraints violated"
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
 
@@ -73,6 +74,19 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
     if others:
         words += f"; or mark {' and '.join(others)}, which has it as a number there, as well"
     return Remedy(words)
+
+
+def _exported(recording: Recording, failed: Failed) -> Remedy | None:
+    """A dimension that is to change, of a program that torch.export has run: which line has made it
+    a number is not recorded."""
+    if failed.failure.stage is not FailedStage.EXPORT or _VIOLATED not in failed.failure.message:
+        return None
+    number = "specialized it to be a constant" in failed.failure.message
+    dim = "None or Dim.AUTO in its place" if number else "what torch suggests, or Dim.AUTO"
+    return Remedy(
+        f"in dynamic_shapes {dim}; or change the program, so that any size will do: with "
+        "strict=True the line that asks is recorded"
+    )
 
 
 def _met_as_number(recording: Recording, failed: Failed, size: Size) -> list[str]:
@@ -239,6 +253,7 @@ RULES: dict[str, Rule] = {
     "graph break": _broken,
     "caught": _caught,
     "fixed size": _fixed,
+    "exported": _exported,
     # An operator of which nobody has said what it makes of a fake tensor.
     "no fake": _if_told(
         Remedy("register what it returns for a fake tensor: torch.library.register_fake"),

@@ -292,8 +292,8 @@ def _inference_mode(it: Changing) -> str:
 
 def _inference(it: Changing) -> str:
     return (
-        f"{it.name} was made, or the entry was compiled, under torch.inference_mode, and now "
-        "neither: make it and call it under one mode."
+        f"{it.name} was made under torch.inference_mode, or handed over there, in one call and not "
+        "in another: make it and call it under one mode."
     )
 
 

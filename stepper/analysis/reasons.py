@@ -33,6 +33,9 @@ _TENSOR = re.compile(
     r" mismatch(?: at index (?P<at>\d+))?\.\s+expected (?P<expected>.*?)[,.] actual (?P<actual>.*)",
     re.DOTALL,
 )
+_KEYS_OF_DISPATCH = "dispatch key set"
+_GRADIENTS = "Autograd"
+"""In the names of the dispatch keys with which gradients are recorded."""
 _TENSOR_ONE_SIDED = re.compile(
     r"tensor '(?P<source>.*?)' requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"
 )
@@ -182,12 +185,22 @@ def _difference(
     if pattern is _TENSOR_ONE_SIDED:
         wants_grad = found["expected"] == "1"
         return Difference("requires_grad", wants_grad, not wants_grad)
+    if what == _KEYS_OF_DISPATCH:
+        return _of_keys(found["expected"] or "", found["actual"] or "")
     at = found.get("at")
     expected = _datum(what, _expected(pattern, found))
     if pattern is _IDENTITY and (kind := _CLASS.fullmatch(found["expected"] or "")) is not None:
         expected = Words(f"the {kind[1]} that it was")
     actual = _datum(what, found.get("actual"))
     return Difference(what, expected, actual, None if at is None else int(at))
+
+
+def _of_keys(expected: str, actual: str) -> Difference:
+    """A tensor that is made in inference mode, or seen there, has no keys for gradients."""
+    without = [_GRADIENTS not in keys for keys in (expected, actual)]
+    if without[0] != without[1]:
+        return Difference("inference", *without)
+    return Difference("dispatch keys", Words(one_line(expected)), Words(one_line(actual)))
 
 
 def _expected(pattern: re.Pattern[str], found: dict[str, str | None]) -> str | None:

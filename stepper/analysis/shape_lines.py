@@ -6,7 +6,7 @@ Every sentence is a recorded step with its line, or says that there is none.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
 from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
@@ -14,7 +14,7 @@ from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
-from stepper.analysis.shapes import Size, Symbol, same, size_of, sizes, symbols_at
+from stepper.analysis.shapes import Size, Symbol, in_sources, same, size_of, sizes, symbols_at
 from stepper.analysis.sites import program_line, site_at, way_to
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
@@ -131,17 +131,7 @@ def _free_name(recording: Recording, size: Size) -> str:
     if symbol is None or not symbol.value:
         return spell(size.source)
     known = symbols_at(recording, symbol.born.attempt)
-    return f"{spell(size.source)} (equal to {_in_sources(symbol.value, known, spell)})"
-
-
-def _in_sources(written: str, known: dict[str, Symbol], spell: Callable[[str], str]) -> str:
-    """An expression of symbols with what they stand for in their places."""
-
-    def standing_for(name: re.Match[str]) -> str:
-        symbol = known.get(name[0])
-        return spell(symbol.sources[0]) if symbol is not None and symbol.sources else name[0]
-
-    return _NAME.sub(standing_for, written)
+    return f"{spell(size.source)} (equal to {in_sources(symbol.value, known, spell)})"
 
 
 def _left(recording: Recording, size: Size) -> Left | None:

@@ -6,7 +6,8 @@ before that moment have left: free, fixed to a number, equal to an expression of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -19,6 +20,8 @@ _BORN = frozenset({ShapeStepKind.SYMBOL, ShapeStepKind.UNBACKED})
 _CONDITIONS = frozenset(
     {ShapeStepKind.GUARD, ShapeStepKind.ASSERTION, ShapeStepKind.ASSUMED, ShapeStepKind.UNDECIDED}
 )
+
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 class Symbol(msgspec.Struct):
@@ -278,3 +281,13 @@ def conditions_on(known: Sequence[Size], sources: Collection[str]) -> list[Shape
 def same(one: Path, other: Path) -> bool:
     """Whether two expressions are about the same value."""
     return one.steps == other.steps and one.same_root(other)
+
+
+def in_sources(written: str, known: dict[str, Symbol], spell: Callable[[str], str]) -> str:
+    """An expression of symbols with what they stand for in their places."""
+
+    def standing_for(name: re.Match[str]) -> str:
+        symbol = known.get(name[0])
+        return spell(symbol.sources[0]) if symbol is not None and symbol.sources else name[0]
+
+    return _NAME.sub(standing_for, written)

@@ -510,8 +510,11 @@ TENSOR = "TENSOR_MATCH"
         ("0/0: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU), actual "
          "DispatchKeySet(CUDA)",
          Reason("0/0", TENSOR, "x",
-                (Difference("dispatch key set", Words("DispatchKeySet(CPU)"),
+                (Difference("dispatch keys", Words("DispatchKeySet(CPU)"),
                            Words("DispatchKeySet(CUDA)")),))),
+        ("2/1: tensor 'x' dispatch key set mismatch. expected DispatchKeySet(CPU, AutogradCPU), "
+         "actual DispatchKeySet(CPU)",
+         Reason("2/1", TENSOR, "x", (Difference("inference", False, True),))),
         ("1/0: n == 1              # return x * n  # y.py:3 in f\nUser stack trace:\n  File",
          Reason("1/0", "EQUALS_MATCH", "n", (Difference("value", 1),))),
         ("0/0: ___check_type_id(xs, 1405), type=<class 'list'>  # return xs[0]  # a.py:7 in f",

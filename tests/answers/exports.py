@@ -1,4 +1,4 @@
-"""Programs that torch.export does not take, with `strict=True`: they fail when the frame has been
+"""Programs that torch.export does not take. With `strict=True` they fail when the frame has been
 translated, and the function that is translated is one of torch's own."""
 
 from __future__ import annotations
@@ -15,10 +15,17 @@ from tests.answers.cases import Run, case
 ones = torch.ones
 
 
-def exported(run: Run, model: nn.Module, inputs: tuple[Any, ...], shapes: dict[str, Any]) -> None:
+def exported(
+    run: Run,
+    model: nn.Module,
+    inputs: tuple[Any, ...],
+    shapes: dict[str, Any],
+    *,
+    strict: bool = True,
+) -> None:
     """Export, and count what comes out as a graph."""
     with contextlib.suppress(torch._dynamo.exc.UserError):
-        export(model, inputs, dynamic_shapes=shapes, strict=True)
+        export(model, inputs, dynamic_shapes=shapes, strict=strict)
         run.graphs += 1
 
 
@@ -67,3 +74,23 @@ def one_shorter_than_the_other(run: Run) -> None:
     rows = Dim("rows")
     more = rows + 1 if run.remedied else Dim("more")
     exported(run, Shifted(), (ones(5), ones(6)), {"x": {0: rows}, "y": {0: more}})
+
+
+@case(
+    "", "why-failed",
+    cause=("UserError in torch.export", "your code specialized it to be a constant (4)"),
+    advice="in dynamic_shapes None or Dim.AUTO in its place",
+    counts=(0, 1),
+    never=("mark_dynamic for it",),
+)  # fmt: skip
+def run_by_the_export(run: Run) -> None:
+    class Weighted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("weights", ones(4))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.weights
+
+    width = Dim.AUTO if run.remedied else Dim.DYNAMIC
+    exported(run, Weighted(), (ones(2, 4),), {"x": {1: width}}, strict=False)

@@ -266,3 +266,21 @@ def layers_of_other_widths(run: Run) -> None:
     with torch._dynamo.config.patch(recompile_limit=3, **changed):
         for width in (2, 3, 4, 5):
             run.compile(Widened(width))(ones(1, width))
+
+
+@case(
+    "", "why-recompile",
+    cause=("size[0] of xs[0] changes: 3, 4", "size[0] of xs[1] changes: 5, 2"),
+    advice="that of the others requires xs[1].size()[0] <= xs[0].size()[0]. Keep it on one side",
+    counts=(2, 2),
+    never=("mark_dynamic",),
+)  # fmt: skip
+def padded_to_the_longest(run: Run) -> None:
+    """With symbols from the first call on they are as many entries."""
+
+    @run.compile
+    def together(xs: Any) -> Any:
+        return nn.utils.rnn.pad_sequence(xs)  # cause
+
+    for lengths in ((3, 5), (4, 2)):
+        together([ones(length) for length in lengths])
