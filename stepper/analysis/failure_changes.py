@@ -19,8 +19,9 @@ from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
 from stepper.analysis.recompiles import apart, changes_of, failed_checks
 from stepper.analysis.shapes import Size
+from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of
-from stepper.client.text import is_installed, source_line
+from stepper.client.text import is_installed, place_text, source_line
 from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction
 from stepper.model.shapes import Why
@@ -31,6 +32,8 @@ _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
 _NO_SYMBOL = re.compile(r"\b(?:got|not) Sym(?:Int|Float|Bool)\b")
 """How torch words that it was given no number."""
+_NO_GRADIENT = "returned an invalid gradient at index"
+_APPLIED = "autograd_function_apply"
 _VIOLATED = "Constraints violated"
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
@@ -154,6 +157,26 @@ def _number(recording: Recording, failed: Failed) -> Remedy | None:
     return Remedy("a tensor stands where the function takes a number: pass its .item()")
 
 
+def _gradient(recording: Recording, failed: Failed) -> Remedy | None:
+    """The backward of a torch.autograd.Function returns what is no gradient of an argument."""
+    if failed.translation is None or _NO_GRADIENT not in failed.failure.message:
+        return None
+    lines = [
+        program_line(recording, node.moment)
+        for attempt in recording.attempts(failed.translation.id)[-1:]
+        for node in recording.nodes(None, attempt=attempt.id)
+        if _APPLIED in node.name
+    ]
+    places = [place_text(line.place, recording.facts.cwd) for line in lines if line is not None]
+    if not places:
+        return None
+    return Remedy.telling(
+        f"the backward of a torch.autograd.Function ({' or '.join(dict.fromkeys(places))}) returns "
+        "a gradient of another shape than the argument has: return one for each argument of "
+        "forward, in its shape"
+    )
+
+
 def _symbol(recording: Recording, failed: Failed) -> Remedy | None:
     """An operator takes numbers, and one of them is a symbol."""
     if failed.failure.stage is not FailedStage.TRACING or failed.translation is None:
@@ -264,6 +287,7 @@ RULES: dict[str, Rule] = {
     "stance": _stance,
     "number": _number,
     "symbol": _symbol,
+    "gradient": _gradient,
     # Two functions given to torch.cond whose results differ in dtype, in size or in kind.
     "branches": _if_told(
         CHANGES["torch.cond: differing branch outputs"],

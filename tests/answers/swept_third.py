@@ -3,6 +3,7 @@ none."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import torch
@@ -284,3 +285,27 @@ def padded_to_the_longest(run: Run) -> None:
 
     for lengths in ((3, 5), (4, 2)):
         together([ones(length) for length in lengths])
+
+
+@case(
+    "", "why-failed",
+    cause=("returned an invalid gradient at index 0", "in the backend"),
+    advice="returns a gradient of another shape than the argument has",
+    counts=(1, 1),
+)  # fmt: skip
+def gradient_of_another_shape(run: Run) -> None:
+    class Half(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad if run.remedied else grad[:1]
+
+    @functools.partial(torch.compile, backend=run.traced_again)
+    def halved(x: Any) -> Any:
+        return Half.apply(x).sum()  # type: ignore[no-untyped-call]  # cause
+
+    with run.failing():
+        halved(ones(2, requires_grad=True)).backward()

@@ -113,6 +113,7 @@ FAILURES = {
     "graph break": ("branch_in_one_graph", "shapes_that_do_not_fit"),
     "caught": ("error_that_is_handled", "shapes_that_do_not_fit"),
     "fixed size": ("marked_and_multiplied", "dimension_out_of_range"),
+    "gradient": ("gradient_of_another_shape", "shapes_that_do_not_fit"),
     "exported": ("run_by_the_export", "positions_of_one_length"),
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
     "not begun": ("generator_in_one_graph", "recompilation_refused"),
