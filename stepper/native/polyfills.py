@@ -708,6 +708,23 @@ def _methodcaller(name, /, *args, **kwargs):
     return lambda value: getattr(value, name)(*args, **kwargs)
 
 
+@_stands_for(CALLABLES, vars(functools)["_lru_cache_wrapper"])
+def _lru_cache(function, maxsize, typed, info, /):
+    if typed:
+        refuse()
+    known = {}
+
+    def call(*args):
+        key = args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
+        if key not in known:
+            if maxsize is not None and len(known) >= maxsize:
+                refuse()
+            known[key] = function(*args)
+        return known[key]
+
+    return call
+
+
 def called_in(manager, function, *given):
     """The function that a context manager makes of a function."""
 

@@ -52,6 +52,7 @@ from torch.fx.experimental import proxy_tensor
 from torch.fx.graph import _PyTreeCodeGen as PyTreeCodeGen
 from torch.fx.graph import _PyTreeInfo as PyTreeInfo
 from torch.fx.node import _get_qualified_name as qualified_name
+from torch.nn import attention
 from torch.nn.modules.lazy import LazyModuleMixin
 from torch.utils import _device, _python_dispatch
 from torch.utils import _pytree as pytree
@@ -59,6 +60,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
+
+    from torch.fx.node import Argument
 
 __all__ = [
     "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "HigherOrderOperator",
@@ -192,6 +195,11 @@ _record_function: Callable[..., AbstractContextManager[object]] = (
 
 
 _inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
+_sdpa_kernel: Callable[..., AbstractContextManager[object]] = attention.sdpa_kernel
+ATTENTION_KINDS: type = attention.SDPBackend
+"""Its members are constants that C has made."""
+READS_STATICALLY: object = vars(type(ATTENTION_KINDS))["__getattribute__"]
+"""Reads attributes of classes that pybind has made, and does it as `type` but for its own."""
 _vmap: Callable[..., AbstractContextManager[object]] = vmap.vmap_increment_nesting
 _grad: Callable[..., AbstractContextManager[object]] = eager_transforms.grad_increment_nesting
 _jvp: Callable[..., AbstractContextManager[object]] = eager_transforms.jvp_increment_nesting
@@ -208,6 +216,19 @@ def enter_autocast(*given: object) -> AbstractContextManager[object]:
 def enter_record_function(*given: object) -> AbstractContextManager[object]:
     """What runs from here on has a name in profiles."""
     return _enter(_record_function(*given))
+
+
+def enter_sdpa_kernel(kinds: tuple[int, ...], in_order: bool) -> AbstractContextManager[object]:
+    """Attention is computed in one of these ways from here on."""
+    return _enter(_sdpa_kernel([*map(ATTENTION_KINDS, kinds)], in_order))
+
+
+def sdpa_arguments(made: contextlib._GeneratorContextManager[object]) -> tuple[Argument, ...]:
+    """What makes another such context."""
+    given = {**dict(zip(("backends", "set_priority"), made.args, strict=False)), **made.kwds}
+    kinds = given["backends"]
+    several = kinds if isinstance(kinds, list) else [kinds]
+    return tuple(map(int, several)), given.get("set_priority", False)
 
 
 def enter_inference_mode(mode: bool) -> AbstractContextManager[object]:
@@ -260,7 +281,7 @@ def end_modes(grad_enabled: bool) -> None:
 OF_MODES = frozenset(
     {
         set_grad_enabled, enter_autocast, enter_record_function, enter_inference_mode, enter_vmap,
-        enter_grad, enter_jvp, enter_without_hooks, leave_mode,
+        enter_grad, enter_jvp, enter_without_hooks, enter_sdpa_kernel, leave_mode,
     }
 )  # fmt: skip
 """The nodes that are only about modes."""

@@ -17,6 +17,7 @@ import torch
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.versions import ATTENTION_KINDS
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 CONSTANT_TYPES = frozenset(
     {
         type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
-        torch.dtype, torch.device, torch.layout, torch.memory_format,
+        torch.dtype, torch.device, torch.layout, torch.memory_format, ATTENTION_KINDS,
     }
 )  # fmt: skip
 

@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
+import torch.nn.attention
 
 from stepper import _C
 from stepper.native import polyfills
@@ -36,8 +37,10 @@ from stepper.native.versions import (
     enter_autocast,
     enter_inference_mode,
     enter_record_function,
+    enter_sdpa_kernel,
     enter_without_hooks,
     leave_mode,
+    sdpa_arguments,
     set_grad_enabled,
 )
 
@@ -62,6 +65,7 @@ MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, .
         lambda made: (made.name, made.args),
         False,
     ),
+    torch.nn.attention.sdpa_kernel: (enter_sdpa_kernel, sdpa_arguments, False),
     torch.autograd.graph.disable_saved_tensors_hooks: (
         enter_without_hooks,
         lambda made: made.args,

@@ -179,6 +179,8 @@ class SuperVariable(VariableTracker):
         return super
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name == "__class__":
+            return BuiltinVariable(super)
         if isinstance(self.objvar, UserDefinedClassVariable):
             return self._of_class(tx, self.objvar, name)
         read = getattr(self.objvar, "attribute_of_class", None)

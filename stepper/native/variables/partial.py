@@ -31,6 +31,8 @@ _C.set_skip(make_partial.__code__, "recursive")
 class FunctoolsPartialClassVariable(VariableTracker):
     """The class."""
 
+    value = functools.partial
+
     def describe(self) -> str:
         return "class functools.partial"
 

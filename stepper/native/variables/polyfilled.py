@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, Unsupported
-from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.native.variables.base import (
+    Arguments,
+    AttributeMutationNew,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import IteratorVariable
 
@@ -47,7 +53,10 @@ def call(
         return make_iterator(tx, kind, function, args, kwargs)
     if (function := polyfills.CALLABLES.get(builtin)) is not None:
         inner = tx.interpret(function, args, kwargs)
-        return PolyfilledCallableVariable(called, builtin, inner, args, kwargs, guards=inner.guards)
+        return PolyfilledCallableVariable(
+            called, builtin, inner, args, kwargs,
+            guards=inner.guards, mutation_type=AttributeMutationNew(),
+        )  # fmt: skip
     return None
 
 
@@ -107,11 +116,22 @@ class PolyfilledCallableVariable(VariableTracker):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.inner.call_function(tx, args, kwargs)
 
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is None:
+            raise self.refuse(f"attribute {name}")
+        return stored
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        if not self.kind.__dictoffset__:
+            raise self.refuse(f"assignment to attribute {name}")
+        tx.output.side_effects.store_attr(self, name, value)
+
     def parts(self) -> Sequence[VariableTracker]:
         return [self.cls, *self.args, *self.kwargs.values()]
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.kwargs:
+        if self.kwargs or self.kind.__dictoffset__:  # it may hold more than it was made of
             raise self.refuse("reconstruction")
         codegen.load_callable(self.kind)
         codegen.foreach(self.args)

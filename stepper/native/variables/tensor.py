@@ -17,6 +17,7 @@ from stepper.native.source import AttrSource
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
+    AttributeMutationExisting,
     Guards,
     Keywords,
     TrackedKey,
@@ -180,6 +181,8 @@ class TensorVariable(VariableTracker):
             return tx.call_in_graph("call_function", getattr, arguments, {})
         if name == "__class__":
             return tx.class_variable(self)
+        if (stored := self._stored(tx, name)) is not None:
+            return tx.realize(stored)
         if name in ("grad", "is_leaf", "grad_fn"):
             return self._of_autograd(tx, name)
         if name in _REFUSED or name == "__len__" or is_graph_method(name):
@@ -190,6 +193,34 @@ class TensorVariable(VariableTracker):
         if arg is None or has(self.class_type, name):
             raise self.refuse(f"attribute {name}")
         return tx.build(AttrSource(arg.source, name), arg.example.__dict__[name])
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        require(tx.output, self.class_type, "__setattr__", name)
+        if has(self.class_type, name) and not (name == "grad" and self._fits_as_grad(value)):
+            raise self.refuse(f"assignment to attribute {name}")
+        node = self.proxy.node
+        if id(node) not in tx.output.contents:
+            options: TrackerOptions = {"mutation_type": AttributeMutationExisting()}
+            tx.output.remember_contents(node, TensorAttributesVariable(self, **options))
+        node.meta["is_key"] = True
+        tx.output.side_effects.store_attr(tx.output.contents[id(node)], name, value)
+
+    def _fits_as_grad(self, value: VariableTracker) -> bool:
+        """Whether it may have that as its gradient, an input that it is."""
+        if self.source is None:
+            return False
+        if isinstance(value, TensorVariable):
+            facts = ((t.shape, t.dtype, t.device, t.layout) for t in (self.fake, value.fake))
+            return len({*facts}) == 1 and value.proxy.node is not self.proxy.node
+        return isinstance(value, ConstantVariable) and value.value is None
+
+    def _stored(self, tx: Translator, name: str) -> VariableTracker | None:
+        """What the frame has stored as an attribute; None: nothing."""
+        node, effects = self.proxy.node, tx.output.side_effects
+        if effects.pending:  # maybe on this tensor, by another name
+            node.meta["is_key"] = True
+        of = tx.output.contents.get(id(node))
+        return None if of is None else effects.load_attr(of, name)
 
     def _of_autograd(self, tx: Translator, name: str) -> VariableTracker:
         """What it has to do with gradients, where that is known: of what needs none, and of leaves
@@ -219,6 +250,8 @@ class TensorVariable(VariableTracker):
         if has(self.class_type, name):
             if name == "imag" or type(lookup(self.class_type, name)) is property:
                 raise self.refuse("hasattr")  # it is computed, and some have none
+            return True
+        if self._stored(tx, name) is not None:
             return True
         arg = tx.output.graphargs.get(self.proxy.node)
         if arg is None:
@@ -316,6 +349,25 @@ class TensorVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_graph_output(self.proxy.node)
+
+
+@tracker_class
+class TensorAttributesVariable(VariableTracker):
+    """A tensor, as what has the attributes that the frame has stored on it."""
+
+    is_made = False
+
+    tensor: TensorVariable
+    """The tensor."""
+
+    def describe(self) -> str:
+        return self.tensor.describe()
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.tensor]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen(self.tensor)
 
 
 def may_overlap(written: Iterable[torch.Tensor], given: Iterable[torch.Tensor]) -> bool:

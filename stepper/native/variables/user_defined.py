@@ -59,6 +59,7 @@ from stepper.native.variables.tensor import (
     TensorMethodVariable,
     is_graph_method,
 )
+from stepper.native.versions import READS_STATICALLY
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -120,7 +121,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
         kind = type(self.value)
         if name in _FACTS and lookup(kind, name) is type.__dict__[name]:
             return tx.build(AttrSource(self.source, name), getattr(self.value, name))
-        if lookup(kind, "__getattribute__") is not type.__dict__["__getattribute__"]:
+        read = lookup(kind, "__getattribute__")
+        if read is not type.__dict__["__getattribute__"] and read is not READS_STATICALLY:
             raise self.refuse(f"attribute {name}")
         if not order_of(self.value):
             raise self.refuse(f"attribute {name}, while its bases are put in order,")

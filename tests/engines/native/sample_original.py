@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import collections
 import copy
+import functools
 import itertools
 import math
 import operator
@@ -278,3 +279,28 @@ def sentinels_and_names(x):
         name = type(error).__name__ + int.__name__ + len.__qualname__
     chained = list(itertools.chain.from_iterable([[x, x + 1], (x * 2,)]))
     return found is missing, missing is other, chained, name, path, type(missing) is object
+
+
+@sample(T(3).requires_grad_(), T(3))
+def tensors_with_attributes(x, t):
+    t.count = 2
+    doubled = t * t.count
+    doubled.seen = [1]
+    doubled.seen.append(hasattr(doubled, "unseen"))
+    t.count += 1
+    old, x.grad = x.grad, t + 1
+    return doubled, doubled.seen, t.count, old, x.grad, x * 2
+
+
+@sample(T(3))
+def results_remembered(x):
+    calls = []
+
+    @functools.lru_cache(maxsize=4)
+    def scaled(by):
+        calls.append(by)
+        return by * 2
+
+    total = x + scaled(2) + scaled(2) + scaled(2.0) + scaled("a").count("a")
+    partial = functools.partial(torch.add, 1)
+    return total, calls, scaled.__name__, isinstance(partial, functools.partial), partial(x)

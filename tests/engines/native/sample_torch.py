@@ -585,3 +585,10 @@ def module_told_to_evaluate(module, x):
     module.eval()
     module.train()
     return module(x) + ("weight" in dir(module))
+
+
+@sample(T(1, 2, 3, 4))
+def attention_by_one_way(x):
+    kind = nn.attention.SDPBackend
+    with nn.attention.sdpa_kernel([kind.MATH, kind.FLASH_ATTENTION]):
+        return nn.functional.scaled_dot_product_attention(x, x, x), kind.MATH

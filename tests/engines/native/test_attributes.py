@@ -449,3 +449,23 @@ def test_what_is_computed_may_not_be_there(owner: Any, name: str) -> None:
     compiled = native.optimize(run_graph)(asks)
     x = torch.ones(2)
     assert torch.equal(compiled(x, owner), asks(x, owner))
+
+
+def test_tensors_keep_what_is_stored_on_them() -> None:
+    """Also if what were two tensors is one, at a later call."""
+
+    def marks(x: Any, y: Any, notes: list[int]) -> tuple[Any, Any]:
+        x.mark, y.grad = notes, x + 1
+        made: Any = x * 2
+        made.of = x
+        return made, hasattr(y, "mark") or x.grad
+
+    compiled = native.optimize(run_graph)(marks)
+    for count in (2, 1, 2):
+        x, *others = (torch.ones(2) for _ in range(count))
+        y, notes = (*others, x)[0], [1]
+        made, asked = compiled(x, y, notes)
+        assert made.of is x
+        assert x.mark is notes
+        assert torch.equal(y.grad, torch.full((2,), 2.0))
+        assert asked is (None if count == 2 else True)
