@@ -725,16 +725,6 @@ def _lru_cache(function, maxsize, typed, info, /):
     return call
 
 
-def called_in(manager, function, *given):
-    """The function that a context manager makes of a function."""
-
-    def call(*args, **kwargs):
-        with manager(*given):
-            return function(*args, **kwargs)
-
-    return call
-
-
 class FunctionContext:
     """In the place of the `ctx` of a `torch.autograd.Function`, whose forward is interpreted."""
 

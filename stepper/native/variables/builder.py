@@ -239,9 +239,6 @@ class VariableBuilder:
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:
             return self._wrap_method(value)
         if issubclass(kind, type):
-            if ctx_manager.is_grad_mode(self.tx.output, value):
-                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
-                return ctx_manager.GradModeClassVariable(value, source=source, guards=guards)
             if ctx_manager.is_mode(self.tx.output, value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.ModeClassVariable(value, source=source, guards=guards)

@@ -1,25 +1,23 @@
-"""Context managers that can be entered while tracing: gradient modes, other modes that the graph
-enters and leaves by itself, and those that do nothing."""
+"""Context managers that the graph enters and leaves by itself, and those that do nothing. Those for
+gradient modes are interpreted as torch has written them: what they call is known."""
 
 from __future__ import annotations
 
 import contextlib
-import inspect
 import types
 import warnings
 from collections.abc import Callable, Iterable, Sequence
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.attention
 
-from stepper import _C
-from stepper.native import polyfills
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import is_original, require
+from stepper.native.source import ConstantSource
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
@@ -28,8 +26,6 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.functions import BaseUserFunctionVariable
-from stepper.native.variables.polyfilled import PolyfilledCallableVariable
 from stepper.native.versions import (
     ENTERED_ANYHOW,
     TRANSFORMS,
@@ -48,14 +44,6 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument, Node
 
     from stepper.native.protocols import Codegen, Output, Translator
-
-GRAD_MODES: dict[object, bool | None] = {
-    torch.no_grad: False,
-    torch.enable_grad: True,
-    torch.set_grad_enabled: None,
-}
-"""The classes, with the mode; None: it is the argument."""
-
 
 MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
     torch.autocast: (enter_autocast, autocast_arguments, True),
@@ -76,13 +64,7 @@ MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, .
 operators give something else in it."""
 
 _MADE_BY_FUNCTIONS = type(contextlib.contextmanager(lambda: iter(()))())
-_RUNS_PIECE_BY_PIECE = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
-
-
-def is_grad_mode(output: Output, value: type) -> bool:
-    """Whether a class sets the gradient mode, and does it as torch has it."""
-    return _is_among(output, value, GRAD_MODES)
 
 
 def is_mode(output: Output, value: type) -> bool:
@@ -107,35 +89,6 @@ def context_function(output: Output, value: types.FunctionType) -> VariableTrack
 def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
     known = any(value is each for each in classes)  # a metaclass may hash
     return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
-
-
-@tracker_class
-class GradModeClassVariable(VariableTracker):
-    """`torch.no_grad` and its relatives."""
-
-    value: Any
-    """The class."""
-
-    def describe(self) -> str:
-        return f"torch.{self.value.__name__}"
-
-    def python_type(self) -> type:
-        return type
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        mode = GRAD_MODES[self.value]
-        if mode is None and len(args) == 1 and not kwargs:
-            chosen = args[0].as_python_constant()
-            if type(chosen) is not bool:
-                raise self.refuse("a call with what is no bool")
-            before = tx.output.grad_enabled
-            set_grad_mode(tx, chosen)
-            return SetGradVariable(chosen, before, **self.propagate(self, args))
-        if mode is not None and args:
-            return decorated(tx, self, [], args, kwargs)
-        if mode is None or args or kwargs:
-            raise self.refuse("a call with arguments")
-        return GradModeVariable(mode, guards=self.guards)
 
 
 class ContextManagerVariable(VariableTracker):
@@ -196,99 +149,6 @@ class NullContextVariable(ContextManagerVariable):
         codegen.load_callable(contextlib.nullcontext)
         codegen(self.enter_result)
         codegen.call(1)
-
-
-@tracker_class
-class GradModeVariable(ContextManagerVariable):
-    """A context manager that sets the gradient mode."""
-
-    mode: bool
-    """Whether gradients are on inside."""
-
-    def describe(self) -> str:
-        return "torch.enable_grad()" if self.mode else "torch.no_grad()"
-
-    def python_type(self) -> type:
-        return torch.enable_grad if self.mode else torch.no_grad
-
-    stays = True
-
-    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        before = self._before(tx)
-        set_grad_mode(tx, self.mode)
-        leave = partial(set_grad_mode, mode=before)
-        entered = GradBlockVariable(self.python_type(), self.mode, before)
-        return ExitVariable(leave, entered, guards=self.guards), ConstantVariable(None)
-
-    def _before(self, tx: Translator) -> bool:
-        """What it puts back."""
-        return tx.output.grad_enabled
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        return decorated(tx, GradModeClassVariable(self.python_type()), [], args, kwargs)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(self.python_type())
-        codegen.call(0)
-
-
-@tracker_class
-class SetGradVariable(GradModeVariable):
-    """`torch.set_grad_enabled(mode)`, which has set it; as a context manager, it puts back what was
-    before.
-    """
-
-    before: bool
-    """The mode that is put back."""
-
-    def describe(self) -> str:
-        return f"torch.set_grad_enabled({self.mode})"
-
-    def python_type(self) -> type:
-        return torch.set_grad_enabled
-
-    def _before(self, tx: Translator) -> bool:
-        return self.before
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        set_grad_mode(tx, self.before)
-        manager = GradModeClassVariable(self.python_type())
-        return decorated(tx, manager, [ConstantVariable(self.mode)], args, kwargs)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        raise self.refuse("reconstruction")  # another would be made in another mode
-
-
-class GradBlockVariable(ContextManagerVariable):
-    """A context manager that has set the gradient mode, in its block.
-
-    kind: its class.
-    mode, before: what it has set, and what was set before.
-    """
-
-    stays = True
-
-    def __init__(self, kind: type, mode: bool, before: bool) -> None:
-        super().__init__()
-        self.kind = kind
-        self.mode = mode
-        self.before = before
-
-    def write_exit(self, codegen: Codegen) -> None:
-        codegen.load_callable(exit_of_grad_mode)
-        for value in (self.kind, self.mode, self.before):
-            codegen.load_const(value)
-        codegen.call(3)
-
-
-def exit_of_grad_mode(kind: type, mode: bool, before: bool) -> object:
-    """The exit function of a context manager that has set a gradient mode."""
-    context = kind(mode) if kind is torch.set_grad_enabled else kind()
-    context.prev = before
-    return context.__exit__
-
-
-_C.set_skip(exit_of_grad_mode.__code__, "recursive")
 
 
 @tracker_class
@@ -396,12 +256,20 @@ class ModeVariable(ContextManagerVariable):
 
         return ExitVariable(leave, self, guards=self.guards), InsideVariable(self.python_type())
 
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name != "clone" or self.kind is not torch.inference_mode:
+            raise self.refuse(f"attribute {name}")
+        require(tx.output, self.python_type(), name)
+        return CloneVariable(self, guards=self.guards)
+
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """As a decorator."""
-        if self.kind is not torch.inference_mode:
+        decorate = lookup(self.python_type(), "__call__")
+        if self.kind is not torch.inference_mode or not isinstance(decorate, types.FunctionType):
             raise self.refuse("a call")
-        given: Arguments = [ConstantVariable(each) for each in self.given]
-        return decorated(tx, ModeClassVariable(self.kind), given, args, kwargs)
+        require(tx.output, self.python_type(), "__call__")
+        function = tx.build(ConstantSource(decorate), decorate)
+        return function.call_function(tx, [self, *args], kwargs)
 
 
 class TransformVariable(ModeVariable):
@@ -434,38 +302,22 @@ class InsideVariable(VariableTracker):
         return self.kind
 
 
-def decorated(
-    tx: Translator,
-    manager: GradModeClassVariable | ModeClassVariable,
-    given: Arguments,
-    args: Arguments,
-    kwargs: Keywords,
-) -> VariableTracker:
-    """A function that is called in a mode: what the context that is made of `given` is called
-    with."""
-    kind = manager.value
-    assert isinstance(kind, type)
-    function = args[0] if len(args) == 1 and not kwargs else None
-    if not isinstance(function, BaseUserFunctionVariable):
-        raise manager.refuse("a call with these arguments")
-    if function.get_function().__code__.co_flags & _RUNS_PIECE_BY_PIECE:
-        raise manager.refuse("a call with what is no plain function")
-    require(tx.output, kind, "__call__", "clone")
-    inner = tx.interpret(polyfills.called_in, [manager, function, *given], {})
-    return DecoratedVariable(manager, kind, inner, [*given, function], {}, guards=inner.guards)
+@tracker_class
+class CloneVariable(VariableTracker):
+    """The method of a context that makes another one like it."""
 
-
-class DecoratedVariable(PolyfilledCallableVariable):
-    """Such a function."""
+    manager: ModeVariable
+    """The context."""
 
     def python_type(self) -> type:
-        return types.FunctionType
+        return types.MethodType
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        # Another would be made in another mode, or has other arguments.
-        if self.kind in (torch.set_grad_enabled, torch.inference_mode):
-            raise self.refuse("reconstruction")
-        super().reconstruct(codegen)
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether methods have the attribute."""
+        return has(types.MethodType, name)
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        return self.manager
 
 
 def set_grad_mode(tx: Translator, mode: bool) -> None:

@@ -149,6 +149,10 @@ class BaseUserFunctionVariable(VariableTracker):
         """The cells of the function's free variables."""
         raise NotImplementedError
 
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute: one that all have, or one that was stored."""
+        raise NotImplementedError
+
     def truth(self, tx: Translator) -> bool:
         return True
 
@@ -163,7 +167,7 @@ _FACTS = frozenset(
     }
 )  # fmt: skip
 """Attributes of all functions that can be read."""
-_KNOWN_OF_ALL = frozenset({"__code__", "__name__", "__qualname__", "__doc__", "__type_params__"})
+_KNOWN_OF_ALL = frozenset({"__name__", "__qualname__", "__doc__", "__type_params__"})
 """Those of which the code says what they are."""
 _STORED_AS_IS = frozenset({"__module__", "__doc__", "__annotations__", "__type_params__"})
 """Those that can be anything, or are set from another function's."""
@@ -309,6 +313,8 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             return tx.realize(stored[name])
         if not has(types.FunctionType, name):
             raise no_attribute(types.FunctionType, name)
+        if name == "__code__":
+            return ConstantVariable(self.code)
         if name == "__annotate__":
             return ConstantVariable(None) if "__annotations__" in stored else self._annotate(tx)
         if name == "__annotations__" and _is_none(self._annotate(tx)):
@@ -450,6 +456,10 @@ class UserMethodVariable(BaseUserFunctionVariable):
 
     def python_type(self) -> type:
         return types.MethodType
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute, or its function."""
+        return has(types.MethodType, name) or self.fn.has_attribute(tx, name)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.fn.call_function(tx, [self.obj, *args], kwargs)
