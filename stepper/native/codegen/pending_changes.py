@@ -210,10 +210,9 @@ def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
 
 
 def write_grad_mode(codegen: PyCodegen) -> None:
-    """Have the gradient mode be what the frame has set: the graph has put it back, and an exit
-    function may have been made anew."""
+    """Have the gradient mode be what the frame has set: the graph has put it back."""
     output = codegen.tx.output
-    if output.grad_enabled != output.state.grad_enabled or codegen.tx.block_stack:
+    if output.grad_enabled != output.state.grad_enabled:
         codegen.load_callable(set_grad_enabled)
         codegen.load_const(output.grad_enabled)
         codegen.call(1)

@@ -46,7 +46,6 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builder import VariableBuilder
 from stepper.native.variables.builtin import BuiltinVariable, binary_op
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.ctx_manager import ExitVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import (
     ExceptionVariable,
@@ -403,9 +402,8 @@ class InstructionTranslator(InstructionTranslatorBase):
                 raised_at = self._exception_before(error)
                 if raised_at is not None and raised_at != at:
                     raise RestartAnalysis(raised_at, reason) from None
-                for entered, leave in blocks:
-                    if not (isinstance(leave, ExitVariable) and leave.manager.stays):
-                        raise RestartAnalysis(entered, reason) from None
+                for entered, _ in blocks:
+                    raise RestartAnalysis(entered, reason) from None
                 if self.output.altered:
                     raise RestartAnalysis(at, reason) from None
                 self.output.rollback(mark)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import torch
@@ -43,7 +43,7 @@ from stepper.native.versions import (
 if TYPE_CHECKING:
     from torch.fx.node import Argument, Node
 
-    from stepper.native.protocols import Codegen, Output, Translator
+    from stepper.native.protocols import Output, Translator
 
 MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
     torch.autocast: (enter_autocast, autocast_arguments, True),
@@ -73,8 +73,8 @@ def is_mode(output: Output, value: type) -> bool:
 
 
 def is_null_context(output: Output, value: type) -> bool:
-    """Whether a class is `contextlib.nullcontext`, as Python has it, or as good as that."""
-    return _is_among(output, value, (contextlib.nullcontext, *ENTERED_ANYHOW))
+    """Whether a class is of contexts that nodes enter by themselves."""
+    return _is_among(output, value, ENTERED_ANYHOW)
 
 
 def context_function(output: Output, value: types.FunctionType) -> VariableTracker | None:
@@ -94,61 +94,26 @@ def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
 class ContextManagerVariable(VariableTracker):
     """An object of which the graph knows what `with` does."""
 
-    stays = False
-    """Whether the graph can be broken inside of the block: `write_exit` is known, and what is
-    called there is captured."""
-
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         """What `with` does at its beginning: the exit function, and what `as` gets."""
         raise NotImplementedError
 
-    def write_exit(self, codegen: Codegen) -> None:
-        """Push the exit function, as it is once the block has been entered."""
-        raise self.refuse("the exit function")
-
 
 class NullContextClassVariable(VariableTracker):
-    """`contextlib.nullcontext`."""
+    """What makes contexts that nodes enter by themselves."""
 
     def python_type(self) -> type:
         return type
 
-    def describe(self) -> str:
-        return "contextlib.nullcontext"
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if len(args) > 1 or kwargs:
-            raise self.refuse("a call with these arguments")
-        result = args[0] if args else ConstantVariable(None)
-        return NullContextVariable(result, **self.propagate(self, args))
+        return NullContextVariable(**self.propagate(self, args))
 
 
-@tracker_class
 class NullContextVariable(ContextManagerVariable):
-    """A context manager that does nothing."""
-
-    enter_result: VariableTracker
-    """What `as` gets."""
-
-    def python_type(self) -> type:
-        return contextlib.nullcontext
-
-    stays = True
+    """One of them."""
 
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        return ExitVariable(lambda tx: None, self, guards=self.guards), self.enter_result
-
-    def write_exit(self, codegen: Codegen) -> None:
-        codegen(self)
-        codegen.load_attr("__exit__")
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.enter_result]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(contextlib.nullcontext)
-        codegen(self.enter_result)
-        codegen.call(1)
+        return ExitVariable(lambda tx: None, guards=self.guards), ConstantVariable(None)
 
 
 @tracker_class
@@ -157,14 +122,6 @@ class ExitVariable(VariableTracker):
 
     leave: Callable[[Translator], None]
     """Does what leaving the context does."""
-    manager: ContextManagerVariable
-    """The context, once it has been entered."""
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return self.manager.parts()
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        self.manager.write_exit(codegen)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         self.leave(tx)
@@ -254,7 +211,7 @@ class ModeVariable(ContextManagerVariable):
             output.trail.append(lambda: setattr(output, "modes", inside))
             note_grad_mode(tx, grad_enabled)
 
-        return ExitVariable(leave, self, guards=self.guards), InsideVariable(self.python_type())
+        return ExitVariable(leave, guards=self.guards), InsideVariable(self.python_type())
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name != "clone" or self.kind is not torch.inference_mode:
@@ -284,7 +241,7 @@ class TransformVariable(ModeVariable):
             self._add(tx.output, leave_mode, entered)
             tx.output.end_transform(end)
 
-        exit = ExitVariable(leave, self, guards=self.guards)
+        exit = ExitVariable(leave, guards=self.guards)
         return exit, ConstantVariable(level, guards=self.guards)
 
 
