@@ -58,7 +58,7 @@ class RestartAnalysis(NativeError):
 class PrepareFirst(NativeError):
     """Have something of the program's done, and begin again."""
 
-    def __init__(self, prepare: Callable[[], None], reason: str) -> None:
+    def __init__(self, prepare: Callable[[], object], reason: str) -> None:
         super().__init__(reason)
         self.prepare = prepare
         self.msg = reason

@@ -73,6 +73,9 @@ class Output(Protocol):
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
 
+    def note_mutable(self, source: Source) -> None:
+        """The frame might change what is there."""
+
     def remember_contents(self, owner: object, contents: VariableTracker) -> None:
         """Have what is inside of an object, which is in `variables`, be one tracker."""
 

@@ -7,6 +7,7 @@ when its bits are.
 
 from __future__ import annotations
 
+import builtins
 import struct
 import types
 from collections.abc import Mapping
@@ -104,6 +105,13 @@ class GuardBuilder:
         self.identify(guard.name, guard.value)
         if type(guard.value) is types.FunctionType:
             self.identify(f"{guard.name}.__code__", guard.value.__code__)
+
+    def CLOSURE_MATCH(self, guard: Guard) -> None:
+        """The value is a function of this module with this code, which is made anew each time."""
+        self.add(f"___check_type_id({guard.name}, {id(types.FunctionType)})")
+        self.identify(f"{guard.name}.__code__", guard.value.__code__)
+        self.add(f"{guard.name}.__globals__ is G")
+        self.add(f"___check_obj_id({guard.name}.__builtins__, {id(vars(builtins))})")
 
     def BUILTIN_MATCH(self, guard: Guard) -> None:
         """The value is this builtin."""

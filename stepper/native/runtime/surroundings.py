@@ -82,7 +82,7 @@ class Surroundings:
         self._keys = versions.dispatch_keys()
         self._keys.__enter__()
 
-    def let(self, prepare: Callable[[], None]) -> None:
+    def let(self, prepare: Callable[[], object]) -> None:
         """Have something done in between that lasts, in the order in which the program draws."""
         random.setstate(self._random[0])
         torch.default_generator.set_state(self._random[1])

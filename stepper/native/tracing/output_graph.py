@@ -200,6 +200,12 @@ class OutputGraph:
         """Have an object that has an identity stand for by one tracker."""
         self._remember(self.variables, id(value), (value, tracker))
 
+    def note_mutable(self, source: Source) -> None:
+        """The frame might change what is there."""
+        name = source.name()
+        if name not in self.mutables:
+            self._remember(self.mutables, name, source)
+
     def remember_contents(self, owner: object, contents: VariableTracker) -> None:
         """Have what is inside of an object, which is in `variables`, be one tracker."""
         self._remember(self.contents, id(owner), contents)

@@ -50,6 +50,7 @@ from stepper.native.variables.functions import (
     CellVariable,
     UserFunctionVariable,
     UserMethodVariable,
+    is_known_by_code,
 )
 from stepper.native.variables.lists import (
     ListVariable,
@@ -123,9 +124,7 @@ class VariableBuilder:
         made = self._wrap(value)
         output.remember_variable(value, made)
         if made.mutation_type is not None:
-            name = self.source.name()
-            output.mutables[name] = self.source
-            output.trail.append(lambda: output.mutables.pop(name))
+            output.note_mutable(self.source)
         return made
 
     def install_guards(self, create_fn: Any, value: object) -> Guards:
@@ -283,8 +282,10 @@ class VariableBuilder:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return ApplyVariable(value, source=source, guards=guards)
         if kind is types.FunctionType:
-            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return UserFunctionVariable(value, source=source, guards=guards)
+            by_code = is_known_by_code(value, self.tx.root)
+            match = GuardBuilder.CLOSURE_MATCH if by_code else GuardBuilder.FUNCTION_MATCH
+            guards = self.install_guards(match, value)
+            return UserFunctionVariable(value, by_code=by_code, source=source, guards=guards)
         if kind in _BUILTIN_FUNCTIONS and (is_builtin(value) or is_immutable(value.__self__)):
             guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
             return BuiltinVariable(value, source=source, guards=guards)

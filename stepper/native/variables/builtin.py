@@ -36,6 +36,7 @@ from stepper.native.variables.exceptions import (
     observed,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold
+from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.numpy_arrays import NumpyArrayVariable, call_numpy
 from stepper.native.variables.subclasses import counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
@@ -296,6 +297,8 @@ def identity_of(tracker: VariableTracker) -> object:
 
     if isinstance(tracker, ConstantVariable):
         return _SOME_CONSTANT if tracker.value is None else None
+    if isinstance(tracker, UserFunctionVariable):
+        tracker.tell_apart()
     found = getattr(tracker, "fn", None)
     found = getattr(tracker, "value", None) if found is None else found
     kind = type(found)

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import os
 import types
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Unpack
 
 from stepper.native import polyfills
 from stepper.native.bytecode import opcodes
-from stepper.native.exc import unimplemented
+from stepper.native.bytecode.opcodes import listing
+from stepper.native.exc import PrepareFirst, unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.library import OPTIMIZERS, STEPPER, TORCH
-from stepper.native.source import AttrSource, ClosureSource, DefaultsSource
+from stepper.native.library import OPTIMIZERS, STEPPER, TORCH, is_library
+from stepper.native.source import AttrSource, ClosureSource, DefaultsSource, GetItemSource
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -30,6 +33,7 @@ from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.namespace import global_source, stored_in
 from stepper.native.versions import OF_DYNAMO, TAKING_OUT
+from stepper.support.per_object import PerCode
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -177,11 +181,26 @@ class UserFunctionVariable(BaseUserFunctionVariable):
     """A Python function that exists.
 
     fn: the function.
+    by_code: it may be another one, with the same code.
     """
 
-    def __init__(self, fn: types.FunctionType, **options: Unpack[TrackerOptions]) -> None:
+    def __init__(
+        self, fn: types.FunctionType, *, by_code: bool = False, **options: Unpack[TrackerOptions]
+    ) -> None:
         super().__init__(**options)
         self.fn = fn
+        self.by_code = by_code
+
+    def tell_apart(self) -> None:
+        """Have it be known which function it is.
+
+        Raises:
+            PrepareFirst: only its code is.
+        """
+        if self.by_code:
+            code = self.fn.__code__
+            note = partial(_told_apart.set, code, True)
+            raise PrepareFirst(note, f"which {self.describe()} it is, is asked")
 
     def describe(self) -> str:
         return f"function {self.fn.__qualname__}"
@@ -190,6 +209,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
         return self.fn
 
     def as_key(self) -> object:
+        self.tell_apart()
         return self.fn if self.source is not None else super().as_key()
 
     def bound_to(self, obj: VariableTracker) -> VariableTracker:
@@ -252,6 +272,39 @@ class UserFunctionVariable(BaseUserFunctionVariable):
         raise self.refuse("reconstruction")
 
 
+_told_apart: PerCode[bool] = PerCode()
+"""Codes of functions that are told apart by what they are."""
+
+
+def is_known_by_code(function: types.FunctionType, root: Translator) -> bool:
+    """Whether it is enough to know the code of a function: it is made anew each time that the one
+    around it is called. The frame's own variables, that it might share, do not change."""
+    code = function.__code__
+    return bool(
+        code.co_flags & inspect.CO_NESTED
+        and not is_library(code.co_filename)
+        and _told_apart.get(code) is None
+        and function.__globals__ is root.f_globals
+        and getattr(function, "__builtins__") is vars(builtins)  # noqa: B009  # no stub has it
+        and not _assigns_around(root.f_code, frozenset(root.f_code.co_freevars))
+    )
+
+
+def _assigns_around(code: types.CodeType, names: frozenset[str]) -> bool:
+    """Whether a code assigns to variables of these names, which functions around it have."""
+    return (
+        bool(names)
+        and any(
+            inst.opname in ("STORE_DEREF", "DELETE_DEREF") and inst.argval in names
+            for inst in listing(code).instructions
+        )
+    ) or any(
+        _assigns_around(each, names.intersection(each.co_freevars))
+        for each in code.co_consts
+        if isinstance(each, types.CodeType) and names
+    )
+
+
 def existing_cell(
     tx: Translator, owner: UserFunctionVariable, position: int, name: str, cell: types.CellType
 ) -> CellVariable:
@@ -260,10 +313,13 @@ def existing_cell(
     if known is not None:
         found = known[1]
         assert isinstance(found, CellVariable)
+        owner.tell_apart()
         return found
     if owner.source is None:
         raise owner.refuse("a closure")
     source = ClosureSource(owner.source, position, name)
+    place = GetItemSource(AttrSource(owner.source, "__closure__"), position)
+    tx.output.note_mutable(place)
     try:
         contents = tx.lazy(source, cell.cell_contents)
     except ValueError:

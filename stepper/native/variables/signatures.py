@@ -30,6 +30,7 @@ class SignatureFunctionVariable(VariableTracker):
         function = args[0].fn if isinstance(args[0], UserMethodVariable) else args[0]
         if not isinstance(function, UserFunctionVariable) or function.source is None:
             raise args[0].refuse("the signature")
+        function.tell_apart()
         if function.fn.__dict__:  # `__signature__` and `__wrapped__` say otherwise
             raise args[0].refuse("the signature")
         name = f"len({AttrSource(function.source, '__dict__').name()}) == 0"

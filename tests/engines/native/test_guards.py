@@ -361,3 +361,38 @@ def test_a_check_is_readable_and_never_raises() -> None:
     (entry,) = entries(f)
     for wrong in ({}, {"x": None, "items": types.SimpleNamespace()}, {"x": 1, "items": 1}):
         assert not entry.check(wrong, f.__globals__)
+
+
+def test_functions_that_are_made_anew_are_known_by_their_code() -> None:
+    """And by their cells, which they may share; told apart where the program does it."""
+
+    def applied(x: Any, function: Any, other: Any) -> Any:
+        return function(x) + other(x)
+
+    def asked(x: Any, function: Any, other: Any) -> Any:
+        return function(x) if function is other else other(x) - 1
+
+    def made(by: Any, shared: bool) -> tuple[Any, Any]:
+        three = 3
+
+        def adds(x: Any, times: int = 2) -> Any:
+            nonlocal by
+            by = by + 1
+            return x + by * times
+
+        def plain(x: Any) -> Any:
+            return x * by if shared else x * three
+
+        return adds, plain
+
+    x = torch.ones(2)
+    for function in (applied, asked):
+        call = native.optimize(run_graph)(function)
+        for by, shared, last in ((1, False, 1), (1, False, 0), (x, True, 1), (1, True, 1)):
+            pairs = made(by, shared), made(by, shared)
+            got, expected = ((pair[0], pair[last]) for pair in pairs)
+            assert torch.equal(call(x, *got), function(x, *expected))
+    captured = Captured(applied)
+    for _ in range(4):
+        captured.call(x, *made(1, False))
+    assert captured.count == 1

@@ -16,6 +16,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin import binary_op, unary_op
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import (
     SliceVariable,
 )
@@ -70,6 +71,9 @@ class OperatorInstructions(Translator):
                 return True
             self._guard_distinct(a, b)
             return False
+        for each in (a, b):
+            if isinstance(each, UserFunctionVariable):
+                each.tell_apart()
         values = [getattr(v, "value", getattr(v, "fn", None)) for v in (a, b)]
         if values[0] is not None and values[1] is not None:
             return values[0] is values[1]
