@@ -348,8 +348,12 @@ class ClosureSource(ChainedSource):
     position: int
     variable: str
 
+    def cell(self) -> str:
+        """The cell, as an expression."""
+        return f"{self.base.name()}.__closure__[{self.position}]"
+
     def expression(self) -> str:
-        return f"{self.base.name()}.__closure__[{self.position}].cell_contents"
+        return f"{self.cell()}.cell_contents"
 
     def reconstruct(self, codegen: SourceCodegen) -> None:
         codegen(self.base)

@@ -313,13 +313,18 @@ def existing_cell(
     if known is not None:
         found = known[1]
         assert isinstance(found, CellVariable)
-        owner.tell_apart()
+        if not isinstance(found.source, ClosureSource) or owner.source is None:
+            owner.tell_apart()
+        elif found.source.base != owner.source:
+            condition = (
+                f"{ClosureSource(owner.source, position, name).cell()} is {found.source.cell()}"
+            )
+            tx.output.install_guard(owner.source, GuardBuilder.EXPRESSION, name=condition)
         return found
     if owner.source is None:
         raise owner.refuse("a closure")
     source = ClosureSource(owner.source, position, name)
-    place = GetItemSource(AttrSource(owner.source, "__closure__"), position)
-    tx.output.note_mutable(place)
+    tx.output.note_mutable(GetItemSource(AttrSource(owner.source, "__closure__"), position))
     try:
         contents = tx.lazy(source, cell.cell_contents)
     except ValueError:

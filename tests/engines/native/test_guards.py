@@ -386,13 +386,13 @@ def test_functions_that_are_made_anew_are_known_by_their_code() -> None:
         return adds, plain
 
     x = torch.ones(2)
+    captured = Captured(applied)
+    for _ in range(4):
+        captured.call(x, *made(1, False))
+    assert captured.count == 1
     for function in (applied, asked):
         call = native.optimize(run_graph)(function)
         for by, shared, last in ((1, False, 1), (1, False, 0), (x, True, 1), (1, True, 1)):
             pairs = made(by, shared), made(by, shared)
             got, expected = ((pair[0], pair[last]) for pair in pairs)
             assert torch.equal(call(x, *got), function(x, *expected))
-    captured = Captured(applied)
-    for _ in range(4):
-        captured.call(x, *made(1, False))
-    assert captured.count == 1
