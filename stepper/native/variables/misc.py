@@ -191,13 +191,12 @@ class SuperVariable(VariableTracker):
         if start not in order_of(kind):
             raise self.refuse(f"attribute {name}")
         rest = order_of(kind).index(start) + 1
-        if name == "__getattribute__" and find(kind, name, rest)[1] is object.__dict__[name]:
-            return GenericGetattrVariable(self.objvar, **self.propagate(self, self.objvar))
-        if name == "__init__" and find(kind, name, rest)[1] is object.__dict__[name]:
-            return GenericInitVariable(self.objvar, **self.propagate(self, self.objvar))
-        method = getattr(self.objvar, "generic_setattr_method", None)
-        if name == "__setattr__" and find(kind, name, rest)[1] is method:
-            return GenericSetattrVariable(self.objvar, **self.propagate(self, self.objvar))
+        if name == "__setattr__":
+            method = getattr(self.objvar, "generic_setattr_method", None)
+        else:
+            method = object.__dict__[name] if name in ("__init__", "__getattribute__") else None
+        if method is not None and find(kind, name, rest)[1] is method:
+            return GenericAccessVariable(self.objvar, name, **self.propagate(self, self.objvar))
         found: VariableTracker = read(tx, name, rest)
         return found.with_guards(self.guards)
 
@@ -220,41 +219,26 @@ class SuperVariable(VariableTracker):
 
 @tracker_class
 class GenericAccessVariable(VariableTracker):
-    """What stores or finds an attribute when nobody in between does it otherwise."""
+    """What `object` has, or `nn.Module`, to begin an object, and to store or find its attributes,
+    when nobody in between does it otherwise."""
 
     obj: VariableTracker
     """The object."""
+    name: str
+    """The name of the method."""
 
     def python_type(self) -> type:
         return type(object().__str__)
 
-
-class GenericInitVariable(GenericAccessVariable):
-    """`object.__init__` of an object, which does nothing."""
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if args or kwargs:
-            raise self.refuse("a call with arguments")
-        return ConstantVariable(None)
-
-
-class GenericSetattrVariable(GenericAccessVariable):
-    """`object.__setattr__` of an object, or `nn.Module.__setattr__` of a module."""
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        store = getattr(self.obj, "generic_setattr", None)
-        if store is None or len(args) != 2 or kwargs:
-            raise self.refuse("a call")
-        store(tx, args[0].as_python_constant(), args[1])
-        return ConstantVariable(None)
-
-
-class GenericGetattrVariable(GenericAccessVariable):
-    """`object.__getattribute__` of an object."""
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        find = getattr(self.obj, "generic_getattr", None)
-        if find is None or len(args) != 1 or kwargs:
-            raise self.refuse("a call")
-        found: VariableTracker = find(tx, args[0].as_python_constant())
-        return found.with_guards(self.guards)
+        obj: Any = self.obj
+        match self.name, args:
+            case "__init__", [] if not kwargs:
+                return ConstantVariable(None)
+            case "__setattr__", [name, value] if not kwargs:
+                obj.generic_setattr(tx, name.as_python_constant(), value)
+                return ConstantVariable(None)
+            case "__getattribute__", [name] if not kwargs and hasattr(obj, "generic_getattr"):
+                found: VariableTracker = obj.generic_getattr(tx, name.as_python_constant())
+                return found.with_guards(self.guards)
+        raise self.refuse("a call")
