@@ -18,6 +18,7 @@ from itertools import islice
 from typing import Any, Protocol
 
 from stepper._C import instance_dict, set_skip
+from stepper.native.exc import RestartAnalysis
 
 
 class SourceCodegen(Protocol):
@@ -191,6 +192,19 @@ class ConstantSource(Source):
     @property
     def stable(self) -> bool:
         return True
+
+
+@dataclass(frozen=True)
+class MadeSource(ConstantSource):
+    """What the program makes at each call, and the translation once: it cannot live on.
+
+    place: the instruction that makes it.
+    """
+
+    place: int
+
+    def reconstruct(self, codegen: SourceCodegen) -> None:
+        raise RestartAnalysis(self.place, f"{self.value!r}, which is made, lives on")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ the items of a container are lazy until somebody takes them.
 
 from __future__ import annotations
 
+import collections
 import contextvars
 import functools
 import inspect
@@ -67,6 +68,7 @@ from stepper.native.variables.misc import (
 )
 from stepper.native.variables.named_tuple import (
     NamedTupleClassVariable,
+    NamedTupleMakerVariable,
     NamedTupleVariable,
     is_named_tuple,
 )
@@ -278,6 +280,9 @@ class VariableBuilder:
         if value is inspect.signature:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return SignatureFunctionVariable(source=source, guards=guards)
+        if value is collections.namedtuple:
+            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
+            return NamedTupleMakerVariable(source=source, guards=guards)
         if value is APPLY_FUNCTION:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return ApplyVariable(value, source=source, guards=guards)

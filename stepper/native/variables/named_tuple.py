@@ -8,12 +8,13 @@ import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
+from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import MISSING, class_dict, lookup, note_all
-from stepper.native.source import AttrSource, Source, type_of
+from stepper.native.source import AttrSource, MadeSource, Source, type_of
 from stepper.native.variables.base import Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.exceptions import make_instance
 from stepper.native.variables.functions import UserFunctionVariable
-from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.lists import ListVariable, TupleVariable
 from stepper.native.variables.user_defined import UserDefinedClassVariable
 
 if TYPE_CHECKING:
@@ -103,6 +104,32 @@ class NamedTupleVariable(TupleVariable):
         codegen(self.cls)
         codegen.foreach(self.items)
         codegen.call(1 + len(self.items))
+
+
+class NamedTupleMakerVariable(VariableTracker):
+    """`collections.namedtuple`."""
+
+    def python_type(self) -> type:
+        return types.FunctionType
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        make: Any = collections.namedtuple
+        named: dict[str, object] = {"module": tx.f_globals.get("__name__")}
+        named.update((name, _plain(tx, value)) for name, value in kwargs.items())
+        try:
+            made: type = make(*[_plain(tx, each) for each in args], **named)
+        except (TypeError, ValueError) as error:
+            raise unimplemented(f"{type(error).__name__}: {error}") from None
+        options = self.propagate(self, args, list(kwargs.values()))
+        source = MadeSource(made, tx.root.current_instruction.index)
+        return tx.build(source, made).with_guards(options["guards"])
+
+
+def _plain(tx: Translator, value: VariableTracker) -> object:
+    """A constant, or a list of such."""
+    if isinstance(value, ListVariable):
+        return [tx.realize(each).as_python_constant() for each in value.items]
+    return value.as_python_constant()
 
 
 class NamedTupleClassVariable(UserDefinedClassVariable):

@@ -304,3 +304,11 @@ def results_remembered(x):
     total = x + scaled(2) + scaled(2) + scaled(2.0) + scaled("a").count("a")
     partial = functools.partial(torch.add, 1)
     return total, calls, scaled.__name__, isinstance(partial, functools.partial), partial(x)
+
+
+@sample(T(3))
+def named_tuple_made_here(t):
+    Pair = collections.namedtuple("Pair", ["first", "second"], defaults=(2,))
+    pair = Pair(t)
+    first, second = pair._replace(first=t + 1)
+    return first * second, isinstance(pair, Pair), isinstance(pair, tuple), len(pair), pair[1]

@@ -66,7 +66,7 @@ def grows(x: torch.Tensor, into: list[Any]) -> torch.Tensor:
     [
         (lambda x: grows(x, SEEN), "changes what it has not made"),
         (lambda x: x + 1 if x.sum() > 0 else x, "needs the data"),
-        (lambda x: x + object(), "builtin object"),
+        (lambda x: x + object(), "of a tensor and object"),
     ],
 )
 def test_what_no_graph_can_do_is_an_error(function: Any, reason: str) -> None:
