@@ -203,6 +203,10 @@ class Translator(Protocol):
         """`a is b or a == b`, as containers compare."""
         ...
 
+    def handled_exception(self) -> VariableTracker | None:
+        """The exception that is being handled, here or by who called this function."""
+        ...
+
     def spend(self, count: int) -> None:
         """Count work, so that a translation ends."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import builtins
 import struct
+import sys
 import types
 from collections.abc import Mapping
 from typing import Any
@@ -255,6 +256,11 @@ class GuardBuilder:
         self.scope["___cudnn_enabled"] = cudnn_enabled
         answer = "" if cudnn_enabled() else "not "
         self.add(f"{answer}___cudnn_enabled()")
+
+    def NOTHING_HANDLED(self, guard: Guard) -> None:
+        """No exception is being handled by whoever calls."""
+        self.scope["___exc_info"] = sys.exc_info
+        self.add("___exc_info()[0] is None")
 
     def AUTOCAST(self, guard: Guard) -> None:
         """What `torch.autocast` takes on the device `guard.value` where nothing is given. The

@@ -7,6 +7,7 @@ import functools
 import math
 import operator
 import os
+import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from stepper.native.variables.exceptions import (
     NAMES,
     ExceptionVariable,
     ObservedException,
+    TracebackVariable,
     observed,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold
@@ -331,7 +333,8 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
-    id: (1, 1), frozenset: (0, 1), set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
+    id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
+    set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -753,6 +756,21 @@ def _id(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | 
         return IdentityVariable(owner, place, guards=owner.guards)
     guards = tx.output.install_guard(owner.source, GuardBuilder.ID_MATCH, value)
     return ConstantVariable(id(value), guards=owner.guards | guards)
+
+
+@handles(sys.exc_info)
+def _exc_info(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    current = tx.handled_exception()
+    if current is None:
+        guards = tx.output.install_guard(None, GuardBuilder.NOTHING_HANDLED)
+        return lists.TupleVariable([ConstantVariable(None)] * 3, guards=guards)
+    return lists.TupleVariable([tx.class_variable(current), current, TracebackVariable()])
+
+
+@handles(types.MethodType)
+def _method(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    function, owner = args
+    return None if isinstance(owner, ConstantVariable) else function.bound_to(owner)
 
 
 @handles(frozenset)

@@ -4,12 +4,14 @@ dictionaries, named tuples, generators and texts, each in a few lines."""
 from __future__ import annotations
 
 import collections
+import contextlib
 import copy
 import functools
 import itertools
 import math
 import operator
 import os
+import sys
 from typing import Any, NamedTuple
 
 import numpy
@@ -312,3 +314,16 @@ def named_tuple_made_here(t):
     pair = Pair(t)
     first, second = pair._replace(first=t + 1)
     return first * second, isinstance(pair, Pair), isinstance(pair, tuple), len(pair), pair[1]
+
+
+@sample(T(3).requires_grad_())
+def stack_of_contexts(x):
+    notes = []
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(torch.no_grad())
+        stack.callback(notes.append, "called")
+        y = x + stack.enter_context(contextlib.nullcontext(2))
+        raised = contextlib.suppress(ValueError)
+        with raised:
+            raise ValueError
+    return y, x * 2, notes, sys.exc_info()

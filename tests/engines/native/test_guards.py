@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import math
+import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -396,3 +397,15 @@ def test_functions_that_are_made_anew_are_known_by_their_code() -> None:
             pairs = made(by, shared), made(by, shared)
             got, expected = ((pair[0], pair[last]) for pair in pairs)
             assert torch.equal(call(x, *got), function(x, *expected))
+
+
+def test_an_exception_that_the_caller_handles_is_seen() -> None:
+    def handled(x: torch.Tensor) -> tuple[torch.Tensor, Any]:
+        return x + 1, sys.exc_info()[0]
+
+    call = native.optimize(run_graph)(handled)
+    assert call(torch.ones(2))[1] is None
+    try:
+        raise ValueError
+    except ValueError:
+        assert call(torch.ones(2))[1] is ValueError
