@@ -31,6 +31,7 @@ _INLINED = (
     os.path.join(TORCH, "utils", "_foreach_utils.py"),
     os.path.join(TORCH, "utils", "_contextlib.py"),
     os.path.join(TORCH, "autograd", "grad_mode.py"),
+    os.path.join(TORCH, "autograd", "forward_ad.py"),
 )
 """What of torch is interpreted like the program."""
 _given_up: PerCode[str] = PerCode()

@@ -421,10 +421,13 @@ INSTEAD: dict[object, Callable[..., object]] = {
     _unpack_dual: unpack_dual,
 }
 """Those of them of which the node is another function: it is the same wherever it is called."""
-ENTERED_ANYHOW: frozenset[object] = frozenset(
-    {eager_transforms.enable_inplace_requires_grad, forward_ad._set_fwd_grad_enabled}
-)
-"""Contexts of transforms that nodes enter by themselves."""
+SET_BY_NODES: dict[object, object] = {
+    _of_grad["get_inplace_requires_grad_allowed"]: False,
+    _of_grad["set_inplace_requires_grad_allowed"]: None,
+    _C._is_fwd_grad_enabled: True,
+    _C._set_fwd_grad_enabled: None,
+}
+"""What is set around transforms, which their nodes set by themselves, and what is told of it."""
 load_decompositions: Callable[[], None] = _of_vmap["lazy_load_decompositions"]
 is_batched: Callable[[torch.Tensor], bool] = _C._functorch.is_batchedtensor
 is_wrapped: Callable[[torch.Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor

@@ -243,9 +243,6 @@ class VariableBuilder:
             if ctx_manager.is_mode(self.tx.output, value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.ModeClassVariable(value, source=source, guards=guards)
-            if ctx_manager.is_null_context(self.tx.output, value):
-                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
-                return ctx_manager.NullContextClassVariable(source=source, guards=guards)
             if torch_functions.is_torch_function(value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return torch_functions.TorchInGraphFunctionVariable(

@@ -1,5 +1,5 @@
-"""Context managers that the graph enters and leaves by itself, and those that do nothing. Those for
-gradient modes are interpreted as torch has written them: what they call is known."""
+"""Context managers that the graph enters and leaves by itself. Those for gradient modes are
+interpreted as torch has written them: what they call is known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,6 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import (
-    ENTERED_ANYHOW,
     TRANSFORMS,
     autocast_arguments,
     enter_autocast,
@@ -72,18 +71,13 @@ def is_mode(output: Output, value: type) -> bool:
     return _is_among(output, value, MODES)
 
 
-def is_null_context(output: Output, value: type) -> bool:
-    """Whether a class is of contexts that nodes enter by themselves."""
-    return _is_among(output, value, ENTERED_ANYHOW)
-
-
 def context_function(output: Output, value: types.FunctionType) -> VariableTracker | None:
     """A function of torch that makes contexts which the graph enters and leaves by itself; None: it
     is no such function."""
-    if value in MODES or value in TRANSFORMS:
-        require_function(output, value)
-        return ModeClassVariable(value)
-    return NullContextClassVariable() if value in ENTERED_ANYHOW else None
+    if value not in MODES and value not in TRANSFORMS:
+        return None
+    require_function(output, value)
+    return ModeClassVariable(value)
 
 
 def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
@@ -97,23 +91,6 @@ class ContextManagerVariable(VariableTracker):
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         """What `with` does at its beginning: the exit function, and what `as` gets."""
         raise NotImplementedError
-
-
-class NullContextClassVariable(VariableTracker):
-    """What makes contexts that nodes enter by themselves."""
-
-    def python_type(self) -> type:
-        return type
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        return NullContextVariable(**self.propagate(self, args))
-
-
-class NullContextVariable(ContextManagerVariable):
-    """One of them."""
-
-    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
-        return ExitVariable(lambda tx: None, guards=self.guards), ConstantVariable(None)
 
 
 @tracker_class

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import types
 import weakref
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
@@ -14,7 +15,7 @@ from stepper.native import versions
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.library import OPTIMIZERS
+from stepper.native.library import OPTIMIZERS, TORCH
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import has_attribute
 from stepper.native.variables.constant import ConstantVariable
@@ -52,6 +53,13 @@ _PYTHON_FUNCTIONS: frozenset[object] = frozenset(
     }
 )  # fmt: skip
 
+
+def _set_by_node(told: object, tx: Translator) -> object:
+    if not tx.f_code.co_filename.startswith(TORCH):
+        raise unimplemented("what transforms set, which is set by itself")
+    return told
+
+
 _STATE: dict[object, object] = {
     torch.is_grad_enabled: lambda tx: tx.output.grad_enabled,
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
@@ -69,6 +77,7 @@ _STATE: dict[object, object] = {
     versions.own_backend_name: lambda tx: versions.own_backend_name(),
     versions.log_usage: lambda tx: None,
     versions.load_decompositions: lambda tx: versions.load_decompositions(),
+    **{each: partial(_set_by_node, told) for each, told in versions.SET_BY_NODES.items()},
 }
 """What these give is part of the guarded state, or a matter of being captured.
 
