@@ -120,9 +120,7 @@ FURNITURE = frozenset(
         "grad_decrement_nesting", "saved_tensors_hooks_disable", "saved_tensors_hooks_enable",
         "set_inplace_requires_grad_allowed", "jvp_increment_nesting", "jvp_decrement_nesting",
         "enter_dual_level", "exit_dual_level", "set_fwd_grad_enabled", "maybe_load_decompositions",
-        "enter_jvp", "enter_sdpa_kernel", "set_sdp_use_cudnn", "set_sdp_use_flash",
-        "set_sdp_use_math", "set_sdp_use_mem_efficient", "set_sdp_use_overrideable",
-        "set_sdp_priority_order",
+        "enter_jvp", "enter_sdpa_kernel", "sdpa_kernel", "backend_from_string",
     }
 )  # fmt: skip
 """What nodes call that compute nothing, in the graphs of both."""
