@@ -318,7 +318,7 @@ def named_tuple_made_here(t):
 
 @sample(T(3).requires_grad_())
 def stack_of_contexts(x):
-    notes = []
+    notes: list[str] = []
     with contextlib.ExitStack() as stack:
         stack.enter_context(torch.no_grad())
         stack.callback(notes.append, "called")

@@ -467,5 +467,6 @@ def test_tensors_keep_what_is_stored_on_them() -> None:
         made, asked = compiled(x, y, notes)
         assert made.of is x
         assert x.mark is notes
+        assert y.grad is not None
         assert torch.equal(y.grad, torch.full((2,), 2.0))
         assert asked is (None if count == 2 else True)
