@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 import functools
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
 
 from stepper.native.exc import unimplemented
@@ -113,11 +113,11 @@ class NamedTupleMakerVariable(VariableTracker):
         return types.FunctionType
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        make: Any = collections.namedtuple
+        make: Callable[..., type] = collections.namedtuple
         named: dict[str, object] = {"module": tx.f_globals.get("__name__")}
         named.update((name, _plain(tx, value)) for name, value in kwargs.items())
         try:
-            made: type = make(*[_plain(tx, each) for each in args], **named)
+            made = make(*[_plain(tx, each) for each in args], **named)
         except (TypeError, ValueError) as error:
             raise unimplemented(f"{type(error).__name__}: {error}") from None
         options = self.propagate(self, args, list(kwargs.values()))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, Unsupported
@@ -35,7 +35,7 @@ def make_iterator(
 
 
 def call(
-    tx: Translator, builtin: Any, called: VariableTracker, args: Arguments,
+    tx: Translator, builtin: object, called: VariableTracker, args: Arguments,
     kwargs: Keywords,
 ) -> VariableTracker | None:  # fmt: skip
     """A call of a builtin for which something is interpreted; None: there is nothing.
@@ -49,9 +49,9 @@ def call(
     if function is not None:
         return tx.interpret(function, args, kwargs)
     if (function := polyfills.ITERATORS.get(builtin)) is not None:
-        kind = builtin if isinstance(builtin, type) else builtin.__self__
+        kind = builtin if isinstance(builtin, type) else getattr(builtin, "__self__")  # noqa: B009  # not all have it
         return make_iterator(tx, kind, function, args, kwargs)
-    if (function := polyfills.CALLABLES.get(builtin)) is not None:
+    if isinstance(builtin, type) and (function := polyfills.CALLABLES.get(builtin)) is not None:
         inner = tx.interpret(function, args, kwargs)
         return PolyfilledCallableVariable(
             called, builtin, inner, args, kwargs,
