@@ -129,7 +129,7 @@ def int_in_a_dict(run: Run) -> None:
 @case(
     "pytorch#148983", "why-recompile",
     cause="inference of x changes: True, False",
-    advice="x was made, or the entry was compiled, under torch.inference_mode",
+    advice="x was made under torch.inference_mode, or handed over there",
     counts=(2, 1),
 )  # fmt: skip
 def inference_tensor(run: Run) -> None:
