@@ -97,6 +97,21 @@ def test_where_the_compiler_begins_anew_it_jumps_again(tmp_path: Path, engine: s
     assert "jump from line 10 to line 11 in f" in run.answers[-1]
 
 
+def test_in_the_attempt_that_was_to_break_the_graph_there_it_is_not_broken(tmp_path: Path) -> None:
+    run = Run(
+        tmp_path, "dynamo",
+        "b toy.py:10", "c", "c", "jump 11", "b toy.py:22", "c", "c", "cl 2", "c",
+    )  # fmt: skip
+    assert "attempt 2  f  toy.py:10" in run.answers[2]
+    assert "stopped: jump" in run.answers[3]
+    assert "attempt 3  f  toy.py:22" in run.answers[6], (
+        "another break: it jumps over the first again"
+    )
+    assert "| one" not in run.text
+    assert run.text.count("| two") == 2
+    assert run.text.count("| gives 28.5") == 2
+
+
 @pytest.mark.parametrize("engine", ["dynamo", "native"])
 def test_refusals_say_what_can_be_done(tmp_path: Path, engine: str) -> None:
     run = Run(

@@ -69,6 +69,7 @@ class Jumps:
         before = recorder.moment - self._attempt.first_moment
         self.made.append(_Jump(before, frame.code.id, frame.ip, to))
         versions.go_on_at(tx, to.to, to.depth)
+        versions.forget_attempts_before(tx)
         return to.told
 
     def _again(self) -> bool:

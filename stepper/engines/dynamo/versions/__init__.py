@@ -140,6 +140,13 @@ def go_on_at(tx: Any, index: int, depth: int) -> None:
     del tx.stack[depth:]
 
 
+def forget_attempts_before(tx: Any) -> None:
+    """What Dynamo has found out in earlier attempts of the places that come after this one: it is
+    an error when it comes by others."""
+    log = tx.speculation_log
+    del log.entries[log.index :]
+
+
 def is_interpreting(code: CodeType) -> bool:
     """Whether a code object is that of the symbolic interpreter's step."""
     return code.co_name == "step" and code.co_filename == symbolic_convert.__file__
