@@ -18,6 +18,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
 from stepper.model.program import Code, Instruction
+from stepper.model.resume_names import resumed_name
 
 Covering = tuple[int, int, bool] | None
 """The handler of an instruction: its index, how much of the stack it keeps, and whether it gets the
@@ -93,7 +94,8 @@ def landing(
     begin = next((each.index + 1 for each in rows if each.opname == "RESUME"), 0)
     if at < begin or rows[at].line is None:
         raise LookupError(
-            f"{code.label} has not begun with its first line yet: step on to it (line), then jump"
+            f"{resumed_name(code.label)} has not begun with its first line yet: step on to it "
+            "(line), then jump"
         )
     starts = [
         each.index
@@ -121,7 +123,7 @@ def landing(
                 "gives it one, or to one behind its last use"
             )
         if not why:
-            words = f"jump from line {rows[at].line} to line {line} in {code.label}"
+            words = f"jump from line {rows[at].line} to line {line} in {resumed_name(code.label)}"
             fitting.append(Landing(start, len(stacks[start] or ()), words, start <= at))
         refused = refused or why
     if not fitting:
@@ -135,8 +137,8 @@ def _no_code(code: Code, line: int, begin: int) -> str:
     before = next((each for each in reversed(known) if each < line), None)
     near = " and ".join(str(each) for each in (before, after) if each is not None)
     return (
-        f"line {line} has no code in {code.label} here, which goes from line {known[0]} to "
-        f"{known[-1]}; the nearest that has: {near}"
+        f"line {line} has no code in {resumed_name(code.label)} here, which goes from line "
+        f"{known[0]} to {known[-1]}; the nearest that has: {near}"
     )
 
 

@@ -43,7 +43,8 @@ class Jumps:
         self._attempt, self._whole = attempt, recorder.everything
         self._due = list(self.made)
         self._recorder = recorder
-        recorder.controller.before_each(self._again if self._due else None)
+        if self._due:  # else it may be one within another that looks out
+            recorder.controller.before_each(self._again)
 
     def make(self, recorder: Recorder, line: int) -> str:
         """See `Engine.jump`."""
@@ -63,9 +64,10 @@ class Jumps:
             )
         covering, bound = versions.handlers(tx), versions.variables_set(tx)
         to = landing(frame.code, frame.ip, line, covering, len(tx.stack), bound)
-        self.made = [each for each in self.made if each not in self._due]
-        self._due.clear()
-        recorder.controller.before_each(None)
+        if self._due:
+            self.made = [each for each in self.made if each not in self._due]
+            self._due.clear()
+            recorder.controller.before_each(None)
         before = recorder.moment - self._attempt.first_moment
         self.made.append(_Jump(before, frame.code.id, frame.ip, to))
         versions.go_on_at(tx, to.to, to.depth)
