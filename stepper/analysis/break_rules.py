@@ -18,7 +18,7 @@ import msgspec
 from stepper.analysis.break_changes import ASSERTED, CHANGES, FROM_OUTSIDE, NO_META, Remedy
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
-_FUNCTION = re.compile(r"module: ([^,]+), qualname: ([^,]+),")
+_FUNCTION = re.compile(r"module: ([^,:]+), qualname: ([^,]+),")
 _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
 _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _STATEMENT = re.compile(r"\s*(\w+)")

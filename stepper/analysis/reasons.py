@@ -22,7 +22,7 @@ from stepper.support.guarded_values import membership_of
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _ENTRY = re.compile(r"\d+/\d+: ")
-_COMMENT = re.compile(r"\s{2,}# |\s+# (?=.*# )|\nUser stack trace:")
+_COMMENT = re.compile(r"(?<!\s)(?:\s{2,}+# |\s++# (?=.*# ))|\nUser stack trace:")
 
 _AS_TENSOR = "___as_tensor("
 """With it torch up to 2.11 compares a float that is an input of the graph with itself."""
@@ -55,8 +55,8 @@ _EMPTY = re.compile(r"not (?P<source>\w[\w.\[\]'\"]*)$")
 """How Dynamo words that a container has no elements."""
 _STATE = re.compile(r"(?P<what>GLOBAL_STATE) changed: (?P<actual>.*)")
 _BACKEND = re.compile(
-    r"BACKEND_MATCH failure: .*?Cached backend: (?P<expected>.*?)\."
-    r" New backend: (?P<actual>.*?)\. ",
+    r"BACKEND_MATCH failure: (?>.*?Cached backend: )(?P<expected>(?>.*?(?=\. New backend: )))"
+    r"\. New backend: (?P<actual>.*?)\. ",
     re.DOTALL,
 )
 _SIZE = re.compile(r".*\.(?:size|stride|storage_offset)\(\).*")

@@ -27,7 +27,7 @@ _LONGEST = 2_000
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
-_STRIPPED = re.compile(r"L\[\s*['\"](.*?)['\"]\s*\]")
+_STRIPPED = re.compile(r"L\[\s*['\"]([^'\"]*)['\"]\s*\]")
 
 
 class Path(msgspec.Struct, frozen=True):

@@ -17,7 +17,7 @@ NOT_INSTALLED = 3
 
 _MEMORY = 2 << 30
 """Bytes that it may use."""
-_OBJECT = re.compile(r"""(['"])⟨([^⟩]*)⟩\1""")
+_OBJECT = re.compile(r"""(['"])⟨([^⟨⟩]*)⟩\1""")
 
 
 def main() -> int:

@@ -13,7 +13,7 @@ from stepper.model.trace import Event, EventKind, Phase, Translation
 from stepper.recording.reader import Recording
 
 _LOCALS = ".<locals>"
-_LOCAL_NAME = re.compile(r"[\w.]+(?:\.<locals>(?:\.(?:\w+|<\w+>))+)+")
+_LOCAL_NAME = re.compile(r"(?<![\w.])[\w.]+(?:\.<locals>(?:\.(?:\w+|<\w+>))+)+")
 """The qualified name of a function within another one."""
 
 

@@ -57,7 +57,7 @@ READ = re.compile(rf"{FROM_ENVIRONMENT}{_GIVEN}")
 """What is given under the name of a secret, and what under that of a variable."""
 CUT = r"['\"]?(?:…|\.\.\.)"
 """How a text says that there was more of it."""
-OPTION = re.compile(rf"(?i)(--?[\w-]*(?:{NAME_PATTERN})[= ])([^\s'\"]+)")
+OPTION = re.compile(rf"(?i)((?<![\w-])\w*-[\w-]*(?:{NAME_PATTERN})[= ])([^\s'\"]+)")
 KEYS = re.compile(
     r"\b(?:sk|rk|pk)[-_](?:(?:live|test|proj|ant|or|svcacct)[-_])*[A-Za-z0-9_-]{16,}"
     # Dynamo makes names of what a value is reached through, joined by underscores, and those of

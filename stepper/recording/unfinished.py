@@ -28,8 +28,8 @@ _BEGINNINGS = frozenset(
 _OPEN = re.compile(
     rf"""(?isx)
     (?: (?: {NAME_PATTERN} ['"]? \]? | {FROM_ENVIRONMENT} )
-        (?: \s* (?: :[^=\n'"]{{0,40}} )? =* | \s* (?: ! | != | i | is | in ) | \s of \s \S* )
-        \s* (?: : \s* (?:value\s)? )? \s* (?: \( \s* )? [bruf]{{0,2}}
+        \s*+ (?: (?: :[^=\n'"]{{0,40}} )? =* | ! | != | i | is | in | (?<=\s) of \s \S* )
+        \s*+ (?: : \s*+ (?:value\s)? )? \s*+ (?: \( \s*+ )? [bruf]{{0,2}}
         (?: (?P<open>\'\'\'|\"\"\"|['"]) (?: \\. | (?!(?P=open)). ){{0,8192}} \\?
             (?: (?P=open) [^\n]* )? )?
       | -----BEGIN\ [A-Z\ ]*PRIVATE\ KEY-----

@@ -22,7 +22,7 @@ from pathlib import Path
 import stepper
 
 _ROOMS = ("analysis/*.py", "client/text.py", "client/names.py", "model/*.py", "report/*.py")
-_DECLARED = re.compile(r"^\s*(?:class|def) (\w+)", re.MULTILINE)
+_DECLARED = re.compile(r"^[ \t]*(?:class|def) (\w+)", re.MULTILINE)
 _DECLARING = (
     "_C/_VariableFunctions.pyi", "_C/__init__.pyi", "_C/_nn.pyi", "nn/functional.py",
     "_dynamo/guards.py", "_dynamo/variables/*.py",

@@ -72,7 +72,7 @@ def replaced(expression: Any, replacements: Mapping[Any, Any]) -> Any:
     return expression
 
 
-_SYMBOL = re.compile(r"[a-z]+\d+")
+_SYMBOL = re.compile(r"(?<![a-z])[a-z]++\d+")
 
 
 class ShownWith:

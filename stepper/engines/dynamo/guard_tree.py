@@ -47,11 +47,11 @@ _SIZED = (dict, list, tuple, set, frozenset, collections.deque)
 """Containers whose length is a matter of C data."""
 _COMMENT = re.compile(
     # The user's line may end with a comment of its own: the place is behind the last mark.
-    r"^(?P<code>.*?)\s*(?:  # (?P<user>.*?))?  # (?P<line>\S(?:(?!  # )[^\n])*?:\d+ in \S+)"
+    r"^(?P<code>.*?)(?:  # (?P<user>.*?))?  # (?P<line>\S(?:(?!  # )[^\n])*?:\d+ in \S+)"
     r"(?: \((?:HINT: )?(?P<hint>.*)\))?$",
     re.S,
 )
-_NO_LINE = re.compile(r"\s*# (?:\(unknown source|duck sizing added) .*$", re.S)
+_NO_LINE = re.compile(r"(?<!\s)\s*+# (?:\(unknown source|duck sizing added) .*$", re.S)
 """What stands behind a condition on a size of which torch does not know who used it first, and
 behind one that says that two are the same."""
 _TENSOR = re.compile(

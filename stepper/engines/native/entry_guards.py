@@ -22,7 +22,7 @@ from stepper.native.guards.guard import ADDED, Constant, ExpectedTensor, GuardPa
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.support.words import class_name
 
-_STEP = re.compile(r"\[[^\]]*\]|\.\w+")
+_STEP = re.compile(r"\[[^\[\]]*\]|\.\w+")
 _RELATIONAL = frozenset({"NO_ALIASING", "DUPLICATE_INPUT"})
 
 

@@ -61,7 +61,7 @@ _Sizes = tuple[int | None, ...]
 _seen: PerCode[dict[str, _Sizes]] = PerCode()
 """The sizes of each code's inputs by name; None: it has changed. An int is a size alone."""
 
-_BOUND = re.compile(r"(-?\d+) (<=|<) ([^<>=]+)")
+_BOUND = re.compile(r"(-?(?<!\d)\d++) (<=|<) ([^<>=]+)")
 
 
 def forget() -> None:
