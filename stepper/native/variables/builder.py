@@ -100,6 +100,12 @@ if TYPE_CHECKING:
 
     from stepper.native.protocols import Translator
 
+_FUNCTIONS: dict[Any, type[UserFunctionVariable]] = {
+    inspect.signature: SignatureFunctionVariable,
+    collections.namedtuple: NamedTupleMakerVariable,
+    APPLY_FUNCTION: ApplyVariable,
+}
+"""Functions of which it is known what they do when they are called."""
 _BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
 _METHOD_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
@@ -274,15 +280,9 @@ class VariableBuilder:
         if torch_functions.is_torch_function(value):
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)
-        if value is inspect.signature:
+        if (known := _FUNCTIONS.get(value)) is not None:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return SignatureFunctionVariable(source=source, guards=guards)
-        if value is collections.namedtuple:
-            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return NamedTupleMakerVariable(source=source, guards=guards)
-        if value is APPLY_FUNCTION:
-            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return ApplyVariable(value, source=source, guards=guards)
+            return known(value, source=source, guards=guards)
         if kind is types.FunctionType:
             by_code = is_known_by_code(value, self.tx.root)
             match = GuardBuilder.CLOSURE_MATCH if by_code else GuardBuilder.FUNCTION_MATCH

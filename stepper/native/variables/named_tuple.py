@@ -106,11 +106,8 @@ class NamedTupleVariable(TupleVariable):
         codegen.call(1 + len(self.items))
 
 
-class NamedTupleMakerVariable(VariableTracker):
-    """`collections.namedtuple`."""
-
-    def python_type(self) -> type:
-        return types.FunctionType
+class NamedTupleMakerVariable(UserFunctionVariable):
+    """`collections.namedtuple`, which makes its class of text."""
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         make: Callable[..., type] = collections.namedtuple

@@ -15,14 +15,8 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Translator
 
 
-class SignatureFunctionVariable(VariableTracker):
+class SignatureFunctionVariable(UserFunctionVariable):
     """`inspect.signature`."""
-
-    def describe(self) -> str:
-        return "function inspect.signature"
-
-    def python_type(self) -> type:
-        return type(inspect.signature)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if len(args) != 1 or kwargs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import contextvars
 import dataclasses
@@ -80,6 +81,19 @@ def test_how_many_parameters_a_function_has() -> None:
 
     def f(x: torch.Tensor) -> Any:
         return x * len(inspect.signature(g).parameters), "b" in inspect.signature(g).parameters
+
+    explanation = check(f, torch.ones(1))
+    assert explanation.graph_count == 1, str(explanation)
+    assert not explanation.breaks
+
+
+def test_functions_of_the_library_are_values_like_any() -> None:
+    named = {inspect.signature: 1, collections.namedtuple: 2}
+
+    def f(x: torch.Tensor) -> Any:
+        y = x * named[inspect.signature] + named[collections.namedtuple]
+        same = inspect.signature is inspect.signature
+        return y, same, collections.namedtuple.__name__, inspect.signature
 
     explanation = check(f, torch.ones(1))
     assert explanation.graph_count == 1, str(explanation)
