@@ -10,7 +10,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.sites import own_frame
 from stepper.analysis.skipped_frames import Skipped, skipped
 from stepper.analysis.trial_lines import Told, enough
-from stepper.analysis.walks import interventions, nothing_translated
+from stepper.analysis.walks import interventions, nothing_to_ask_about
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
@@ -57,7 +57,7 @@ def break_lines(
     ]
     if not found and not given_up:
         where = f" in a function with {function!r} in its name" if function else ""
-        yield Line(f"no graph break and no skipped frame{where}{nothing_translated(recording)}")
+        yield Line(f"no graph break and no skipped frame{where}{nothing_to_ask_about(recording)}")
         yield from interventions(recording)
         return
     if found:

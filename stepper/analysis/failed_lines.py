@@ -26,7 +26,7 @@ from stepper.analysis.recompiles import failed_checks, failed_guards
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.sites import in_torch, site_at
 from stepper.analysis.trial_lines import Told, enough
-from stepper.analysis.walks import nothing_translated
+from stepper.analysis.walks import nothing_to_ask_about
 from stepper.client.text import (
     function_name,
     instruction_text,
@@ -77,7 +77,7 @@ def failed_lines(
     found = failures(recording, function, after=after)
     if not found:
         where = f" of a function with {function!r} in its name" if function else ""
-        yield Line(f"no compilation{where} failed{nothing_translated(recording)}")
+        yield Line(f"no compilation{where} failed{nothing_to_ask_about(recording)}")
         return
     yield Line(failed_count(found), role="title")
     groups: dict[tuple[object, ...], list[Failed]] = {}

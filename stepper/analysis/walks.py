@@ -44,7 +44,7 @@ def free_variables(code: Code) -> set[str]:
     return read - own
 
 
-def nothing_translated(recording: Recording) -> str:
+def nothing_to_ask_about(recording: Recording) -> str:
     """Behind an answer of none: that there was nothing to ask about; empty: there was."""
     return "" if compilations(recording) else "; the compiler has translated nothing"
 

@@ -307,9 +307,8 @@ def _reads(
         if (entry := covering[at]) is not None:
             waiting.append(entry[0])
         if name in (names := _variables(row)):
-            reads_first = not row.opname.startswith("STORE_") or name not in names[:1]
-            if row.opname == "STORE_FAST_STORE_FAST":
-                reads_first = False
+            stored = names if row.opname == "STORE_FAST_STORE_FAST" else names[:1]
+            reads_first = not (row.opname.startswith("STORE_") and name in stored)
             # What may be unset in the program itself is looked at when it is read.
             if reads_first and row.opname not in (
                 "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "DELETE_FAST",

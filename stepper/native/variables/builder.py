@@ -14,6 +14,7 @@ import inspect
 import os
 import types
 import weakref
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -100,7 +101,8 @@ if TYPE_CHECKING:
 
     from stepper.native.protocols import Translator
 
-_FUNCTIONS: dict[Any, type[UserFunctionVariable]] = {
+_FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
+    checkpoint: higher_order.HigherOrderVariable,
     inspect.signature: SignatureFunctionVariable,
     collections.namedtuple: NamedTupleMakerVariable,
     APPLY_FUNCTION: ApplyVariable,
@@ -270,9 +272,9 @@ class VariableBuilder:
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
             return None
-        if value is checkpoint:
+        if (known := _FUNCTIONS.get(value)) is not None:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return higher_order.HigherOrderVariable(value, source=source, guards=guards)
+            return known(value, source=source, guards=guards)
         if kind is types.FunctionType and (
             made := ctx_manager.context_function(self.tx.output, value)
         ):
@@ -280,9 +282,6 @@ class VariableBuilder:
         if torch_functions.is_torch_function(value):
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
             return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)
-        if (known := _FUNCTIONS.get(value)) is not None:
-            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return known(value, source=source, guards=guards)
         if kind is types.FunctionType:
             by_code = is_known_by_code(value, self.tx.root)
             match = GuardBuilder.CLOSURE_MATCH if by_code else GuardBuilder.FUNCTION_MATCH
