@@ -35,6 +35,7 @@ from stepper.native.runtime.translation import Translation
 from stepper.native.skip_reasons import Call, demanded, has_tensor_in_frame, why_skip
 from stepper.native.trace_rules import forget_given_up
 from stepper.native.tracing.symbolic_shapes import forget
+from stepper.native.variables.functions import forget_told_apart
 from stepper.native.watching import WATCHING
 from stepper.support.outside import comes_from_outside
 from stepper.uncompiled import keep_out
@@ -237,6 +238,7 @@ def reset() -> None:
     """Forget all that was captured, and what is not to be captured any more."""
     forget_given_up()
     forget()
+    forget_told_apart()
     for cache in _C.code_caches():
         for entry in cache.entries:
             if isinstance(entry, GuardedCode):

@@ -276,6 +276,11 @@ _told_apart: PerCode[bool] = PerCode()
 """Codes of functions that are told apart by what they are."""
 
 
+def forget_told_apart() -> None:
+    """Nothing has asked yet which function it has."""
+    _told_apart.clear()
+
+
 def is_known_by_code(function: types.FunctionType, root: Translator) -> bool:
     """Whether it is enough to know the code of a function: it is made anew each time that the one
     around it is called. The frame's own variables, that it might share, do not change."""

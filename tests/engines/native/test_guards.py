@@ -399,6 +399,29 @@ def test_functions_that_are_made_anew_are_known_by_their_code() -> None:
             assert torch.equal(call(x, *got), function(x, *expected))
 
 
+def test_a_reset_forgets_which_functions_were_told_apart() -> None:
+    def made() -> Any:
+        return lambda x: x + 1
+
+    def asked(x: Any, function: Any, other: Any) -> Any:
+        return x if function is other else function(x)
+
+    def applied(x: Any, function: Any) -> Any:
+        return function(x)
+
+    x = torch.ones(2)
+    native.optimize(run_graph)(asked)(x, made(), made())
+    counts = []
+    for _ in range(2):
+        captured = Captured(applied)
+        kept = [made() for _ in range(3)]
+        for function in kept:
+            captured.call(x, function)
+        counts.append(captured.count)
+        native.reset()
+    assert counts == [3, 1]
+
+
 def test_an_exception_that_the_caller_handles_is_seen() -> None:
     def handled(x: torch.Tensor) -> tuple[torch.Tensor, Any]:
         return x + 1, sys.exc_info()[0]
