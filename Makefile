@@ -32,7 +32,7 @@ $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "stepper needs Python 3.11 or later: make PYTHON=python3.12 …")'
 	$(PYTHON) -m venv $(VENV)
 
-BUILT_FROM := $(BIN)/python pyproject.toml setup.py constraints.txt $(wildcard csrc/*.[ch] csrc/*/*.[ch])
+BUILT_FROM := $(BIN)/python pyproject.toml setup.py constraints.txt stepper/_C.pyi $(wildcard csrc/*.[ch] csrc/*/*.[ch])
 
 $(VENV)/.runtime: $(BUILT_FROM)
 	$(PIP) -e '.[torch]'

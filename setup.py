@@ -18,6 +18,7 @@ import tomllib
 from glob import glob
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 from setuptools import Extension, setup
 from setuptools.command.build_ext import build_ext
@@ -28,6 +29,9 @@ HEADERS = sorted(glob("csrc/**/*.h", recursive=True))
 # A header is named with its folder.
 FLAGS = ["-Icsrc", "-std=gnu11", "-O2", "-fvisibility=hidden"]
 FLAGS += ["-Wall", "-Wextra", "-Wno-missing-field-initializers"]
+# By this `stepper.need_c_part` knows a C part that was built for an earlier state of the checkout.
+DECLARED = "stepper/_C.pyi"
+FLAGS.append(f"-DSTEPPER_INTERFACE={crc32(Path(DECLARED).read_bytes())}L")
 STRICT = "STEPPER_WERROR"
 READER = "STEPPER_READER"
 
@@ -84,7 +88,8 @@ def readme(project: dict[str, Any]) -> str:
 if __name__ == "__main__":
     project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
     strict = ["-Werror"] if os.environ.get(STRICT) else []
-    c_part = Extension("stepper._C", SOURCES, depends=HEADERS, extra_compile_args=FLAGS + strict)
+    seen = [*HEADERS, DECLARED]
+    c_part = Extension("stepper._C", SOURCES, depends=seen, extra_compile_args=FLAGS + strict)
     setup(
         cmdclass={"build_ext": BuildExtension},
         ext_modules=[] if os.environ.get(READER) else [c_part],

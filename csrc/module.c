@@ -34,7 +34,8 @@ exec_module(PyObject *module)
             return -1;
         }
     }
-    return 0;
+    /* Of what _C.pyi said when this was built (setup.py). */
+    return PyModule_AddIntConstant(module, "INTERFACE", STEPPER_INTERFACE);
 }
 
 static PyModuleDef_Slot slots[] = {

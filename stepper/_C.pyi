@@ -30,6 +30,9 @@ _Skip: TypeAlias = Literal["capture", "frame", "recursive"]
 _LookupListener: TypeAlias = Callable[..., object]
 _CacheEvent: TypeAlias = Literal["added", "removed", "evicted", "invalidated", "error"]
 
+INTERFACE: Final[int]
+"""The checksum of this file when the C part was built: `stepper.need_c_part` compares it."""
+
 # --- what a frame holds (csrc/evalframe/value_stack.c) ---
 
 @final

@@ -20,6 +20,7 @@ PYTEST_DONT_REWRITE: under `stepper record -m pytest` it is there before pytest,
 
 from __future__ import annotations
 
+import os
 import sys
 from importlib import import_module
 from importlib.machinery import PathFinder
@@ -58,7 +59,8 @@ def need_c_part() -> None:
     """See that the C part is there, which takes part in whatever is watched.
 
     Raises:
-        ImportError: it is not; the message says what to do.
+        ImportError: it is not, or it is older than the Python that uses it, as in a checkout that
+            was brought up to date and not built again; the message says what to do.
     """
     if not _has_c_part():
         # A checkout that was copied, one that was built for another Python, or a wheel for readers.
@@ -67,6 +69,32 @@ def need_c_part() -> None:
             "and Python's headers installed, run `pip install .` in stepper's checkout "
             "(`pip install -e .` to work on it). Recordings can be read without it"
         )
+    from stepper import _C
+
+    folder = os.path.dirname(__file__)
+    if not _is_built_from(_C, os.path.join(folder, "_C.pyi")):
+        from shlex import quote
+
+        raise ImportError(
+            f"stepper's C part ({_C.__file__}) is older than the Python beside it. Build it again: "
+            f"{quote(sys.executable)} -m pip install -e {quote(os.path.dirname(folder))}"
+        )
+
+
+def _is_built_from(c_part: ModuleType, declared: str) -> bool:
+    """Whether the C part is what the file declares. The file is read only if it is the younger one:
+    this is asked whenever a program begins."""
+    built = c_part.__file__ or ""
+    try:
+        if os.stat(declared).st_mtime <= os.stat(built).st_mtime:
+            return True
+        with open(declared, "rb") as file:
+            text = file.read()
+    except OSError:
+        return True  # out of an archive, or without what only type checkers read
+    from zlib import crc32
+
+    return getattr(c_part, "INTERFACE", None) == crc32(text)
 
 
 def _has_c_part() -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.conftest import ROOT, clean_environment
 from tests.csrc.counted import interpreter
 from tests.distribution import copy_checkout
 
@@ -84,6 +84,39 @@ def test_a_package_without_its_c_part_says_what_to_do(
     assert message.startswith("ImportError: stepper's C part was not built for this Python (")
     assert "C compiler" in message
     assert "pip install" in message
+
+
+def test_a_c_part_that_is_older_than_the_python_beside_it_is_to_be_built_again(
+    tmp_path: Path,
+) -> None:
+    """As after a pull, in a checkout that is used where it lies."""
+    shutil.copytree(ROOT / "stepper", tmp_path / "stepper")
+    declared = tmp_path / "stepper" / "_C.pyi"
+    (tmp_path / "program.py").write_text("print('it ran')")
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            env={**clean_environment(), "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+
+    record = ("-m", "stepper", "record", "-o", "a.stepper", "program.py")
+    declared.touch()  # written again as it was: nothing is older
+    assert "it ran" in run(*record).stdout
+    declared.write_text(declared.read_text() + "def new() -> None: ...\n")
+    for command in (
+        record, ("-m", "stepper", "doctor"), ("-c", "import stepper; stepper.compile"),
+    ):  # fmt: skip
+        done = run(*command)
+        said = done.stdout + done.stderr
+        assert done.returncode, said
+        assert ") is older than the Python beside it. Build it again: " in said
+        assert f" -m pip install -e {tmp_path}" in said
+        assert "it ran" not in said
 
 
 @pytest.mark.parametrize(

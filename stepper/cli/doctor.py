@@ -77,14 +77,7 @@ def _of_stepper() -> Iterator[_Finding]:
     yield _Finding("python", f"{platform.python_version()}  {sys.executable}")
     yield _Finding("system", platform.platform())
     built = sorted(path.name for path in folder.glob("_C.*.so"))
-    yield _Finding(
-        "C part",
-        ", ".join(built) or "none",
-        ""
-        if built
-        else "recordings can be read, and no program watched: install stepper where "
-        "there is a C compiler",
-    )
+    yield _Finding("C part", ", ".join(built) or "none", _trouble_of_c_part(bool(built)))
     for package in _PACKAGES:
         try:
             yield _Finding(package, version(package))
@@ -98,6 +91,21 @@ def _of_stepper() -> Iterator[_Finding]:
     for name in sorted(os.environ):
         if name.startswith(_SETTINGS):
             yield _Finding("set", f"{name}={os.environ[name]}")
+
+
+def _trouble_of_c_part(built: bool) -> str:
+    import stepper
+
+    if not built:
+        return (
+            "recordings can be read, and no program watched: install stepper where there is a C "
+            "compiler"
+        )
+    try:
+        stepper.need_c_part()
+    except ImportError as error:
+        return str(error)
+    return ""
 
 
 def _of_the_recordings() -> _Finding:

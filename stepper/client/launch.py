@@ -97,6 +97,10 @@ def need_c_part() -> None:
             "watches programs. Install it where a C compiler is, or where there is a wheel for "
             "this system and Python"
         )
+    try:
+        stepper.need_c_part()
+    except ImportError as error:
+        raise LaunchError(str(error)) from None
 
 
 def launch(spec: LaunchSpec) -> Session:

@@ -37,8 +37,9 @@ def _begin() -> None:
     try:
         if _built_for_this_python(home):
             sys.path.insert(0, home)
-            import stepper  # noqa: F401  # what it does is done by its import
+            import stepper
 
+            stepper.need_c_part()
             # What we need is the program's own if it has it: its versions are not ours to choose.
             sys.path[:] = [*path, home]
         else:
