@@ -178,7 +178,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         yield Line(f"no entry is of a function with {function!r} in its name")
         return
     if not entries(recording):
-        yield Line("nothing was compiled, so nothing is guarded")
+        yield Line("no compilation is recorded, so no guard is")
         return
     known = [each for each in found if each.known]
     for each in known:

@@ -25,7 +25,7 @@ from stepper.recording.reader import Recording
 
 MOST = 8
 """Rows of a kind."""
-_NOTHING = "Nothing failed, no graph broke, nothing was compiled again and no size was fixed."
+_NOTHING = "No failure, no graph break, no recompilation and no fixed size is recorded."
 
 
 def overview_lines(recording: Recording) -> Iterator[Line]:

@@ -12,5 +12,10 @@ def unseen(recording: Recording, name: str = "the recording") -> Iterator[Line]:
     """The last line of an answer about a program that was not seen to its end: that something did
     not happen is known only up to there. Nothing where the recording was ended in order."""
     if not recording.in_order:
-        why = recording.ended or "the program was killed, or still runs"
-        yield Line(f"{name} has no end ({why}): what came later is not recorded", role="dim")
+        yield Line(f"{name} {unseen_text(recording.ended or '')}", role="dim")
+
+
+def unseen_text(ended: str) -> str:
+    """What is said of a recording that was not ended in order, by what is known of its end."""
+    why = ended or "the program was killed, or still runs"
+    return f"has no end ({why}): what came later is not recorded"

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from stepper.analysis.line import Line
+from stepper.client.text import nothing_translated
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.program import Code
 from stepper.model.trace import EventKind, Outcome, Phase, Translation
@@ -46,7 +47,7 @@ def free_variables(code: Code) -> set[str]:
 
 def nothing_to_ask_about(recording: Recording) -> str:
     """Behind an answer of none: that there was nothing to ask about; empty: there was."""
-    return "" if compilations(recording) else "; the compiler has translated nothing"
+    return "" if compilations(recording) else f"; {nothing_translated(recording)}"
 
 
 def interventions(recording: Recording) -> Iterator[Line]:

@@ -110,9 +110,8 @@ def so_far(text: str, *, final: bool) -> str:
 def nothing_translated(recording: Recording | None) -> str:
     """What is said of a recording without moments: where it was cut short, what would have come is
     not known."""
-    if recording is None or recording.ended is None or recording.in_order:
-        return "nothing was translated"
-    return "no translation is recorded"
+    whole = recording is None or recording.in_order
+    return "nothing was translated" if whole else "no translation is recorded"
 
 
 def plural(count: int, noun: str) -> str:

@@ -68,7 +68,7 @@ def cache(shell: Shell, argument: str) -> None:
     """
     codes = _listing(shell, argument)
     if not codes:
-        text = "the cache is empty: nothing has been compiled yet"
+        text = "no cache entry is known yet"
         raise CommandError(f"no entries of {argument!r}; cache lists all" if argument else text)
     cwd = _cwd(shell)
     for code in codes:

@@ -40,7 +40,7 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
     frame, instruction = cursor.frame, cursor.instruction
     attempt, translation = cursor.attempt, cursor.translation
     if state is None or recording is None:
-        return ["no moment: nothing has been translated"]
+        return ["no moment is recorded"]
     assert code is not None
     assert frame is not None
     assert instruction is not None

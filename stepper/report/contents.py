@@ -44,6 +44,8 @@ class About(msgspec.Struct, frozen=True):
     """In ISO 8601, UTC."""
     ended: Told
     """`exit` or why writing stopped; empty while it grows, or when the program was killed."""
+    whole: bool
+    """Whether the program was seen to its end; if not, what came later is not recorded."""
     engine: Told
     python: Told
     torch: Told

@@ -92,6 +92,7 @@ def _about(places: Places, name: str) -> contents.About:
         directory=tell.line(facts.cwd),
         started=tell.own(time_text(facts.started, utc=True) if facts.started else ""),
         ended=tell.words(places.recording.ended or ""),
+        whole=places.recording.in_order,
         engine=tell.name(facts.engine),
         python=tell.name(facts.python),
         torch=tell.name(facts.torch),

@@ -52,7 +52,7 @@ _Drawn = tuple[int, str, Html]
 def _of_each(report: Report, links: Links, drawn: Callable[[Entry], _Drawn]) -> list[Html]:
     """What there is of each entry, folded away where it is long."""
     if not report.entries:
-        return [element("p", "Nothing was compiled.")]
+        return [element("p", "No compilation is recorded.")]
     parts = []
     for entry in report.entries:
         length, what, html = drawn(entry)

@@ -54,9 +54,10 @@ OTHERS = "; Ctrl-O goes to another process"
 def ending(snapshot: Snapshot) -> str:
     """The banner: how the program ended, and what can still be seen; empty while it goes on."""
     ended, recording = snapshot.ended, snapshot.recording
-    if recording is not None and recording.ended is not None and not recording.in_order:
+    noted = "" if recording is None else recording.ended or ""
+    if recording is not None and not recording.in_order and (ended or noted):
         program = f"The program {ended}. " if ended else ""
-        return f"{program}The recording ends here: {recording.ended}"
+        return f"{program}The recording ends here: {noted or 'without a word of its end'}"
     if not ended:
         return ""
     if not snapshot.newest:

@@ -113,7 +113,7 @@ class Moving(Stage):
         """Let the user choose a kind of event, and go to the next one (0: only choose)."""
         counts = self.cursor.event_counts()
         if not counts:
-            nothing = so_far("nothing has happened yet", final=not self.session.growing)
+            nothing = so_far("no event has been recorded yet", final=not self.session.growing)
             self.say(nothing, "warning")
             return
 

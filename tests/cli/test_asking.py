@@ -392,6 +392,20 @@ def test_diff_takes_two_processes_of_one_or_of_two_session_folders(
         assert "--ranks X Y or --processes X Y" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("question", ["report", *QUESTIONS])
+def test_of_an_empty_recording_without_an_end_nothing_is_claimed(
+    question: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    cut_off = Tape(str(tmp_path / "cut.stepper")).close("")
+    with contextlib.closing(sqlite3.connect(cut_off)) as connection, connection:
+        connection.execute("UPDATE session SET ended = NULL")
+    more = {"report": ["--format", "markdown"], "why-guard": ["1"]}.get(question, [])
+    main([*question.split(), cut_off, *more])
+    said = capsys.readouterr().out
+    assert "record" in said
+    assert not re.search(r"nothing (was|has)|(was|has|were) (not|never)|translated nothing", said)
+
+
 @pytest.mark.parametrize("question", QUESTIONS)
 def test_what_was_not_seen_to_the_end_is_no_proof_that_nothing_happened(
     question: str, sample: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]

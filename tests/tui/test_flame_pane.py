@@ -147,5 +147,7 @@ async def test_a_recording_without_times_says_so(tmp_path: Path) -> None:
     app = StepperApp(session, at=3)
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("T")
-        await until(pilot, lambda: any("nothing was compiled" in line for line in plain(app)))
+        await until(
+            pilot, lambda: any("no compilation has been recorded" in line for line in plain(app))
+        )
     session.close()

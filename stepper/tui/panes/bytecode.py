@@ -42,7 +42,7 @@ class BytecodePane(Pane):
         self._width = 0
 
     def compose(self) -> ComposeResult:
-        yield Lines(empty="no bytecode: nothing has been translated yet")
+        yield Lines(empty="no bytecode: no translation has been recorded yet")
 
     @property
     def lines(self) -> Lines:

@@ -50,7 +50,7 @@ from stepper.tui.tree_lines import TreeLines
 _WHERE = " (empty: the call here; of N: a recorded one)"
 _OF = re.compile(r"of\s+(?P<moment>\d+)\s*(?:\((?P<given>.*)\))?")
 
-_NOTHING = "the cache is empty: nothing has been compiled yet"
+_NOTHING = "no cache entry is known yet"
 
 _IS = {
     EntryState.DRAFT: "a draft: p puts it into the cache",

@@ -55,7 +55,7 @@ class EventsPane(ListingPane):
     NAME = "events"
     HELP = "Every event of the session, by kind and text; the current moment is marked."
     FILTER: ClassVar[str] = "kinds, then text: graph-break   guard,node weight   relu"
-    EMPTY = "nothing has happened yet"
+    EMPTY = "no event has been recorded yet"
 
     def __init__(self) -> None:
         super().__init__()

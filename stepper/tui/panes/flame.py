@@ -352,7 +352,7 @@ class FlamePane(Pane):
 
 def _added_up(recording: Recording) -> tuple[list[Flame], str]:
     times = CompileTimes(recording)
-    return flames(times), "nothing was compiled yet" if times.recorded else NOT_RECORDED
+    return flames(times), "no compilation has been recorded yet" if times.recorded else NOT_RECORDED
 
 
 def _calls(snapshot: Snapshot) -> list[Call]:

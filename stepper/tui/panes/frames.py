@@ -65,7 +65,7 @@ class FramesPane(ListingPane):
     NAME = "frames"
     HELP = "Every frame compiled, looked up or executed: attempts, counts, time and outcome."
     FILTER: ClassVar[str] = "part of a name, a compile id, a phase, an outcome, a file or a reason"
-    EMPTY = "Dynamo has not been asked to compile anything yet"
+    EMPTY = "no frame has been recorded yet"
 
     def __init__(self) -> None:
         super().__init__()

@@ -73,7 +73,7 @@ class SourcePane(Pane):
         self._breakpoints: dict[int, str] = {}
 
     def compose(self) -> ComposeResult:
-        lines = Lines(empty="no source: nothing has been translated yet")
+        lines = Lines(empty="no source: no translation has been recorded yet")
         yield lines
 
     def _freeze(self) -> None:
