@@ -627,6 +627,21 @@ def _chosen(pool, count, r):
     return [before for before, _ in found]
 
 
+@_stands_for(ITERATORS, itertools.combinations_with_replacement)
+def _combinations_with_replacement(iterable, r):
+    pool = tuple(iterable)
+    if r < 0:
+        refuse()
+    found = [()]
+    for _ in range(r):
+        found = [
+            (*before, index)
+            for before in found
+            for index in range(before[-1] if before else 0, len(pool))
+        ]
+    return _giving([tuple([pool[index] for index in indices]) for indices in found])
+
+
 @_stands_for(ITERATORS, itertools.permutations)
 def _permutations(iterable, r=None):
     pool = tuple(iterable)

@@ -9,31 +9,21 @@ from typing import Any
 
 from stepper import _C
 from stepper.native.exc import HintedReason
-from stepper.native.library import OPTIMIZERS, STEPPER, TORCH, is_library
+from stepper.native.library import STEPPER, TORCH, is_library
 from stepper.native.polyfills import is_polyfill
 from stepper.native.skip_reasons import reads_its_frame, wrappers
 from stepper.native.variables.torch import graph_break
 from stepper.support.per_object import PerCode
 
-_INLINED = (
-    os.path.join(TORCH, "nn") + os.sep,
-    os.path.join(TORCH, "_functorch") + os.sep,
-    *(
-        os.path.join(TORCH, "_higher_order_ops", f"{each}.py")
-        for each in ("cond", "while_loop", "map", "scan", "associative_scan", "utils")
-    ),
-    os.path.join(TORCH, "backends", "mha") + os.sep,
-    os.path.join(TORCH, "_prims_common") + os.sep,
-    os.path.join(TORCH, "distributions") + os.sep,
-    OPTIMIZERS,
-    os.path.join(TORCH, "utils", "_pytree.py"),
-    os.path.join(TORCH, "return_types.py"),
-    os.path.join(TORCH, "utils", "_foreach_utils.py"),
-    os.path.join(TORCH, "utils", "_contextlib.py"),
-    os.path.join(TORCH, "autograd", "grad_mode.py"),
-    os.path.join(TORCH, "autograd", "forward_ad.py"),
+_COMPILERS = (
+    "_dynamo", "_inductor", "_subclasses", "_export", "export", "fx", "testing", "_library",
+    "_ops.py", "_guards.py", "utils/_python_dispatch.py", "utils/checkpoint.py", "onnx",
+    "multiprocessing", "package", "serialization.py", "library.py",
+)  # fmt: skip
+_NOT_INLINED = tuple(
+    os.path.join(TORCH, name) + ("" if name.endswith(".py") else os.sep) for name in _COMPILERS
 )
-"""What of torch is interpreted like the program."""
+"""What of torch is not interpreted like the program: compilers, and what they are made of."""
 _given_up: PerCode[str] = PerCode()
 """Why the translation of a code has led to nothing."""
 
@@ -92,7 +82,7 @@ def why_not_inline(function: types.FunctionType) -> str:
         return ""
     if filename.startswith(STEPPER):
         return f"{code.co_qualname} is stepper's own"
-    if filename.startswith(TORCH) and not filename.startswith(_INLINED):
+    if filename.startswith(_NOT_INLINED):
         return f"{function.__module__}.{code.co_qualname} of torch"
     if reads_its_frame(code):
         return f"{code.co_qualname}, which may read its own frame"

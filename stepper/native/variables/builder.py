@@ -224,6 +224,9 @@ class VariableBuilder:
             install = self.tx.output.install_guard
             guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
             return NumberMemberVariable(value, source=self.source, guards=guards)
+        if kind is torch.autocast and ctx_manager.is_mode(self.tx.output, kind):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return ctx_manager.existing_autocast(self.tx, value, self.source, guards)
         if issubclass(kind, HigherOrderOperator) and value in higher_order.OPERATORS:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return higher_order.HigherOrderVariable(value, source=self.source, guards=guards)
@@ -402,7 +405,9 @@ def is_known_object(key: object) -> bool:
         return "_parameters" in key.__dict__ and is_hashed_by_identity(type(key))
     if type(key) is types.BuiltinFunctionType:
         return torch_functions.is_torch_function(key)
-    return type(key) in (type, types.FunctionType) or is_plain_member(key)
+    if issubclass(type(key), type) and is_hashed_by_identity(type(key)):
+        return True
+    return type(key) is types.FunctionType or is_plain_member(key)
 
 
 def _is_known_key(key: object) -> bool:

@@ -37,7 +37,7 @@ from stepper.native.variables.exceptions import (
     TracebackVariable,
     observed,
 )
-from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold
+from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.numpy_arrays import NumpyArrayVariable, call_numpy
 from stepper.native.variables.subclasses import counts_as
@@ -49,7 +49,7 @@ from stepper.native.variables.user_defined import (
 )
 from stepper.native.variables.user_iterator import UserIteratorVariable
 from stepper.native.variables.user_operators import user_operator
-from stepper.native.versions import set_grad_enabled
+from stepper.native.versions import NATIVE_MODULE, set_grad_enabled
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -160,6 +160,8 @@ class BuiltinVariable(VariableTracker):
                 return BoundBuiltinMethod(args[0], self.fn.__name__).call_function(
                     tx, args[1:], kwargs
                 )
+        if not kwargs and (told := self._told_by_torch(tx, args)) is not None:
+            return told
         if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):
             raise SkipFrame(f"it may read its own frame ({self.fn.__name__})")
         acts = self.fn in (print, input, open)
@@ -167,6 +169,22 @@ class BuiltinVariable(VariableTracker):
             f"a call of {self.describe()}",
             "call it before or after the compiled function" if acts else "",
         )
+
+    def _told_by_torch(self, tx: Translator, args: Arguments) -> VariableTracker | None:
+        """What a function of torch's C says of its state, asked again by a guard; None: it is no
+        such function, or the frame may have changed what it says."""
+        text = str(getattr(self.fn, "__name__", "")).lstrip("_")
+        named = text.startswith(("is_", "get_")) and any(each in text for each in _SETTINGS)
+        of_torch = getattr(self.fn, "__self__", None) is NATIVE_MODULE
+        texts = all(isinstance(arg, ConstantVariable) and type(arg.value) is str for arg in args)
+        if not (named and of_torch and texts) or self.source is None or tx.output.modes:
+            return None
+        given = [arg.as_python_constant() for arg in args]
+        said = wrap_constant(self.fn(*given), VariableTracker.propagate(self, args)["guards"])
+        call = f"{self.source.name()}({', '.join(map(repr, given))})"
+        name = f"repr({call}) == {repr(said.as_python_constant())!r}"
+        guards = tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=name)
+        return said.with_guards(guards)
 
     def _of_protocol(
         self, tx: Translator, value: VariableTracker, kwargs: Keywords
@@ -180,15 +198,22 @@ class BuiltinVariable(VariableTracker):
         said = value.special(tx, name, [])
         if kind is not object and said.python_type() is not kind:
             raise value.refuse(f"what {name} gives, the result")
+        if self.fn is hash and not -1 != int(said.as_python_constant()) <= sys.maxsize:
+            raise value.refuse("a hash that is another number,")
         return said
 
 
+_SETTINGS = (
+    "autocast", "cudnn", "cublas", "mkldnn", "onednn", "deterministic", "num_threads",
+    "num_interop", "matmul_precision", "sdp_enabled", "anomaly",
+)  # fmt: skip
+"""What functions of torch's C are about that say what is set, and that the translation leaves."""
 _PROTOCOL: dict[object, tuple[str, type]] = {
     repr: ("__repr__", str), str: ("__str__", str), int: ("__int__", int),
     float: ("__float__", float), complex: ("__complex__", complex),
     operator.index: ("__index__", int), abs: ("__abs__", object), round: ("__round__", object),
     math.floor: ("__floor__", object), math.ceil: ("__ceil__", object),
-    math.trunc: ("__trunc__", object),
+    math.trunc: ("__trunc__", object), hash: ("__hash__", int),
 }  # fmt: skip
 """By builtin, the method that it calls of its argument, and of which class the result has to be."""
 
@@ -231,12 +256,12 @@ def binary_op(
         symbolic = call_symbolic(tx, operation, [a, b])
         return symbolic or binary_op(tx, operation, specialize(a), specialize(b))
     options = VariableTracker.propagate(a, b)
+    if operation is operator.iadd and isinstance(a, lists.ListVariable):
+        return a.become(tx, [*a.items, *b.unpack(tx)], "extend", b)
     if isinstance(a, lists.BaseListVariable) and isinstance(b, lists.BaseListVariable):
         if operation in _COMPARISONS:
             return lists.compare_sequences(tx, operation, a, b)
         if operation in (operator.add, operator.iadd, operator.concat):
-            if operation is operator.iadd and isinstance(a, lists.ListVariable):
-                return a.become(tx, [*a.items, *b.items], "extend", b)
             if a.python_type() is b.python_type():
                 return a.make([*a.items, *b.items], options["guards"])
             joined = lists.joined(operation, a, b)
@@ -251,8 +276,9 @@ def binary_op(
                     break
                 tx.spend(len(sequence.items) * max(0, count.value))
                 return sequence.make(list(sequence.items) * count.value, options["guards"])
-    if isinstance(a, sets.SetVariable) and isinstance(b, sets.SetVariable):
-        return a.combine(operation, b)
+    of_sets = sets.as_set(a), sets.as_set(b)
+    if isinstance(of_sets[0], sets.SetVariable) and isinstance(of_sets[1], sets.SetVariable):
+        return of_sets[0].combine(tx, operation, of_sets[1])
     if isinstance(a, dicts.ConstDictVariable) and isinstance(b, dicts.ConstDictVariable):
         if operation in (operator.eq, operator.ne):
             return dicts.equal_dicts(tx, operation, a, b)
@@ -453,12 +479,11 @@ def _dict(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
 
 @handles(set)
 def _set(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    if args and isinstance(args[0], sets.SetVariable | dicts.ConstDictVariable | TensorVariable):
-        return None  # these size the table in another way
     if args and isinstance(args[0], lists.BaseListVariable):
         return sets.made_of(tx, "update", args[0].unpack(tx))
-    steps = [("update", sets.constants_of(tx, args[0]))] if args else []
-    return sets.SetVariable.new(steps, VariableTracker.propagate(args)["guards"])
+    if not args:
+        return sets.SetVariable.new([], frozenset())
+    return sets.made_by(tx, set, args, set)
 
 
 @handles(sorted)
@@ -715,8 +740,8 @@ def _super(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker
     if len(args) != 2:
         return None
     of = args[1]
-    kind = of.value if isinstance(of, UserDefinedClassVariable) else of.python_type()
-    if class_of(args[0]) not in order_of(kind):
+    kinds = [of.value] if isinstance(of, UserDefinedClassVariable) else []
+    if not any(class_of(args[0]) in order_of(kind) for kind in (*kinds, of.python_type())):
         return None
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
 
@@ -775,9 +800,9 @@ def _method(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracke
 
 @handles(frozenset)
 def _frozenset(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    if not args or not isinstance(args[0], sets.SetVariable):
+    if all_constant(args, kwargs):
         return None
-    return args[0].frozen()
+    return sets.made_by(tx, frozenset, args, frozenset)
 
 
 @handles(operator.contains)

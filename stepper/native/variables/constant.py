@@ -74,8 +74,10 @@ class ConstantVariable(VariableTracker):
             return tx.class_variable(self)
         try:
             value = getattr(self.value, name)
-        except AttributeError as error:
-            raise unimplemented(f"AttributeError: {error}") from None
+        except AttributeError:
+            from stepper.native.variables.exceptions import no_attribute
+
+            raise no_attribute(type(self.value), name) from None
         if callable(value):
             return BoundBuiltinMethod(self, name, guards=self.guards)
         if isinstance(self.value, types.CodeType) and name == "co_consts":

@@ -17,10 +17,11 @@ from stepper.native.guards.class_dicts import has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import is_original, require
-from stepper.native.source import ConstantSource
+from stepper.native.source import CallSource, ConstantSource, Source
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
+    Guards,
     Keywords,
     VariableTracker,
     tracker_class,
@@ -148,6 +149,18 @@ class ModeClassVariable(VariableTracker):
             tx.output.install_guard(None, GuardBuilder.AUTOCAST, made.device, key=made.device)
         options = self.propagate(self, args, list(kwargs.values()))
         return ModeVariable(self.value, MODES[self.value][1](made), **options)
+
+
+def existing_autocast(
+    tx: Translator, value: torch.autocast, source: Source, guards: Guards
+) -> VariableTracker:
+    """A context that was made before, as one that decorates a function is."""
+    made_of = CallSource(source, autocast_arguments)
+    given = tx.build(made_of, autocast_arguments(value)).unpack(tx)
+    arguments = tuple(each.as_python_constant() for each in given)
+    tx.output.install_guard(None, GuardBuilder.AUTOCAST, value.device, key=value.device)
+    options = VariableTracker.propagate(given)
+    return ModeVariable(torch.autocast, arguments, guards=guards | options["guards"])
 
 
 @tracker_class

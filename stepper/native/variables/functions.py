@@ -26,6 +26,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
@@ -157,6 +158,16 @@ class BaseUserFunctionVariable(VariableTracker):
         """Whether it has the attribute: one that all have, or one that was stored."""
         raise NotImplementedError
 
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        if name == "__get__" and len(args) in (1, 2) and not kwargs:
+            if isinstance(args[0], ConstantVariable) and args[0].value is None:
+                return self
+            if (bound := self.bound_to(args[0])) is not None:
+                return bound
+        return super().call_method(tx, name, args, kwargs)
+
     def truth(self, tx: Translator) -> bool:
         return True
 
@@ -218,6 +229,8 @@ class UserFunctionVariable(BaseUserFunctionVariable):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "__code__":  # guarded with the function
             return ConstantVariable(self.fn.__code__, guards=self.guards)
+        if name == "__get__":
+            return BoundBuiltinMethod(self, name, guards=self.guards)
         if not self.has_attribute(tx, name):
             raise no_attribute(types.FunctionType, name)
         if self.source is None or (name in vars(types.FunctionType) and name not in _FACTS):

@@ -18,6 +18,7 @@ from stepper.native.variables.dicts import (
     DictionaryVariable,
     DictViewVariable,
 )
+from stepper.native.variables.exceptions import observed
 from stepper.native.variables.lists import (
     BaseListVariable,
     RangeVariable,
@@ -241,8 +242,8 @@ class CombinedIteratorVariable(IteratorVariable):
             assert isinstance(iterator, IteratorVariable)
             value = iterator.next_variable(tx)
             if value is None:
-                if self.strict and not self._all_end(tx, len(values)):
-                    raise unimplemented("zip with strict of what is not of one length")
+                if self.strict:
+                    self._require_end(tx, len(values))
                 return None
             values.append(value)
         if not values:
@@ -259,14 +260,17 @@ class CombinedIteratorVariable(IteratorVariable):
         tx.output.side_effects.mutate(self, new, "next")
         return TupleVariable([ConstantVariable(self.count), *values], **options)
 
-    def _all_end(self, tx: Translator, ended: int) -> bool:
-        """Whether the others end as the iterator at this place did, which must be the first."""
-        if ended:
-            return False
-        newest = map(tx.output.side_effects.latest, self.items[1:])
-        return all(
-            isinstance(each, IteratorVariable) and each.next_variable(tx) is None for each in newest
-        )
+    def _require_end(self, tx: Translator, ended: int) -> None:
+        """Have an error be raised unless all end where the iterator at this place did."""
+        odd, how = ended, "shorter"
+        if not ended:
+            newest = map(tx.output.side_effects.latest, self.items)
+            rest = (isinstance(e, IteratorVariable) and e.next_variable(tx) for e in newest)
+            odd, how = next((at for at, value in enumerate(rest) if value is not None), 0), "longer"
+        if odd:
+            others = " " if odd == 1 else "s 1-"
+            text = f"zip() argument {odd + 1} is {how} than argument{others}{odd}"
+            raise observed(ValueError, text)
 
     def reconstruct(self, codegen: Codegen) -> None:
         made: Callable[..., object] = self.function

@@ -234,7 +234,7 @@ class ListVariable(BaseListVariable):
 
 
 @tracker_class
-class RangeVariable(VariableTracker):
+class RangeVariable(HasBuiltinMethods):
     """A range."""
 
     value: range
@@ -266,8 +266,13 @@ class RangeVariable(VariableTracker):
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name not in ("start", "stop", "step"):
-            raise self.refuse(f"attribute {name}")
+            return super().var_getattr(tx, name)
         return ConstantVariable(getattr(self.value, name), guards=self.guards)
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        return call_of_constant(self, name, args, kwargs)
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_callable(range)
@@ -276,7 +281,7 @@ class RangeVariable(VariableTracker):
         codegen.call(3)
 
 
-class SliceVariable(VariableTracker):
+class SliceVariable(HasBuiltinMethods):
     """A slice.
 
     items: start, stop and step.
@@ -309,8 +314,13 @@ class SliceVariable(VariableTracker):
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name not in ("start", "stop", "step"):
-            raise self.refuse(f"attribute {name}")
+            return super().var_getattr(tx, name)
         return tx.realize(self.items[("start", "stop", "step").index(name)])
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        return call_of_constant(self, name, args, kwargs)
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_callable(slice)
@@ -318,15 +328,23 @@ class SliceVariable(VariableTracker):
         codegen.call(len(self.items))
 
 
+def call_of_constant(
+    value: VariableTracker, name: str, args: Arguments, kwargs: Keywords
+) -> VariableTracker:
+    """A method of an immutable value, of constants."""
+    from stepper.native.variables.folding import fold
+
+    return fold(getattr(value.python_type(), name), [value, *args], kwargs)
+
+
 def joined(
     operation: Operation, a: BaseListVariable, b: BaseListVariable
 ) -> type[BaseListVariable] | None:
     """What a tuple and a `torch.Size` are together; None: they are something else."""
-    kinds = {TupleVariable: tuple, SizeVariable: torch.Size}
-    if type(a) not in kinds or type(b) not in kinds:
+    kinds = [torch.Size if isinstance(each, SizeVariable) else tuple for each in (a, b)]
+    if not all(isinstance(each, TupleVariable | SizeVariable) for each in (a, b)):
         return None
-    found = type(operation(kinds[type(a)](), kinds[type(b)]()))
-    return TupleVariable if found is tuple else SizeVariable
+    return TupleVariable if type(operation(kinds[0](), kinds[1]())) is tuple else SizeVariable
 
 
 def index_of(key: VariableTracker) -> Any:

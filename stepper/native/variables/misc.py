@@ -18,6 +18,7 @@ from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.namespace import stored_in
+from stepper.native.variables.new_object import make_new
 from stepper.native.variables.user_defined import UserDefinedClassVariable, is_data_descriptor
 from stepper.native.versions import STAND_INS
 
@@ -206,6 +207,12 @@ class SuperVariable(VariableTracker):
         """In a class method: the object is a class."""
         start = getattr(self.typevar, "value", None)
         order = order_of(objvar.value)
+        meta = order_of(type(objvar.value))
+        if start in meta and start not in order:
+            after = meta.index(start) + 1
+            if name == "__call__" and find(meta[0], name, after)[1] is type.__dict__[name]:
+                return GenericAccessVariable(objvar, name, **self.propagate(self, objvar))
+            return objvar.of_metaclass(tx, name, after).with_guards(self.guards)
         if start not in order or objvar.source is None:
             raise self.refuse(f"attribute {name}")
         owner, found = find(objvar.value, name, order.index(start) + 1)
@@ -220,7 +227,7 @@ class SuperVariable(VariableTracker):
 @tracker_class
 class GenericAccessVariable(VariableTracker):
     """What `object` has, or `nn.Module`, to begin an object, and to store or find its attributes,
-    when nobody in between does it otherwise."""
+    or `type`, to make one, when nobody in between does it otherwise."""
 
     obj: VariableTracker
     """The object."""
@@ -238,6 +245,8 @@ class GenericAccessVariable(VariableTracker):
             case "__setattr__", [name, value] if not kwargs:
                 obj.generic_setattr(tx, name.as_python_constant(), value)
                 return ConstantVariable(None)
+            case "__call__", _ if isinstance(obj, UserDefinedClassVariable):
+                return make_new(tx, obj, args, kwargs)
             case "__getattribute__", [name] if not kwargs and hasattr(obj, "generic_getattr"):
                 found: VariableTracker = obj.generic_getattr(tx, name.as_python_constant())
                 return found.with_guards(self.guards)

@@ -2,22 +2,21 @@
 
 Making one runs `__new__`, which is `object`'s in the end, and `__init__`; what the program has of
 both is interpreted. What is stored in the object is a pending change like any other; where the
-object is needed, transformed code makes an empty one and puts into it what it has then. A class
-with a metaclass or a `__del__` could do more than that, and is refused; the metaclass of abstract
-classes does not.
+object is needed, transformed code makes an empty one and puts into it what it has then. What a
+metaclass does in a `__call__` of its own is interpreted; a class with a `__del__` is refused.
 """
 
 from __future__ import annotations
 
-import abc
 import collections
+import enum
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native.guards.class_dicts import class_dict, has, lookup
+from stepper.native.guards.class_dicts import class_dict, flags_of, has, lookup
 from stepper.native.source import Source
 from stepper.native.variables import containers
 from stepper.native.variables.base import (
@@ -95,7 +94,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
 def make_new(
     tx: Translator, cls: UserDefinedClassVariable, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
-    """`cls(*args, **kwargs)`."""
+    """`type.__call__(cls, *args, **kwargs)`."""
     kind = cls.value
     begin = lookup(kind, "__init__")
     if issubclass(kind, BaseException):
@@ -136,10 +135,16 @@ def make_by_object(tx: Translator, cls: VariableTracker) -> VariableTracker | No
 def _is_plain(cls: UserDefinedClassVariable) -> bool:
     """Whether making an instance runs `__new__` and `__init__`, and no more."""
     kind = cls.value
-    plain = type(kind) is type or (type(kind) is abc.ABCMeta and not kind.__abstractmethods__)
-    plain = plain and not issubclass(kind, torch.Tensor)
-    plain = plain and lookup(type(kind), "__call__") is type.__dict__["__call__"]
+    called = lookup(type(kind), "__call__")
+    plain = called is type.__dict__["__call__"] or (
+        type(called) is types.FunctionType and not issubclass(type(kind), enum.EnumMeta)
+    )
+    plain = plain and not flags_of(kind) & _IS_ABSTRACT and not issubclass(kind, torch.Tensor)
     return plain and cls.source is not None and not has(kind, "__del__")
+
+
+_IS_ABSTRACT = 1 << 20
+"""Set in the flags of a class that has methods without a body."""
 
 
 def make_empty(

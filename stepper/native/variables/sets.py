@@ -26,6 +26,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.dicts import key_of as key_in_dicts
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.folding import wrap_constant
@@ -36,15 +37,22 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
 
-Step = tuple[str, object]
-"""A method of `set`, and its argument: a constant, or a tuple or frozenset of constants."""
+Step = tuple[object, ...]
+"""A method of `set`, and its arguments: an element, or what `_given` gives."""
 
-_OPERATORS: dict[str, object] = {
-    "union": operator.or_,
-    "intersection": operator.and_,
-    "difference": operator.sub,
-    "symmetric_difference": operator.xor,
+_OPERATORS: dict[object, str] = {
+    operator.or_: "union",
+    operator.and_: "intersection",
+    operator.sub: "difference",
+    operator.xor: "symmetric_difference",
+    operator.ior: "update",
+    operator.iand: "intersection_update",
+    operator.isub: "difference_update",
+    operator.ixor: "symmetric_difference_update",
 }
+_MAKING = ("union", "intersection", "difference", "symmetric_difference", "copy")
+_CHANGING = frozenset({"clear", *(name for name in _OPERATORS.values() if "update" in name)})
+_ASKING = frozenset({"issubset", "issuperset", "isdisjoint"})
 _COMPARISONS = frozenset(
     {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 )
@@ -61,8 +69,8 @@ def key_of(item: VariableTracker) -> object:
 class SetVariable(HasBuiltinMethods):
     """A set or frozenset.
 
-    begun: what it began as: a set that existed, an operator and two trackers of sets, `frozenset`
-        and that of a set, or None: empty.
+    begun: what it began as: a set that existed; a function that made it, with what that was given
+        (`_given`); or None: empty.
     steps: what was done to it then.
     elements: what is in it now, in any order.
     layout: another one once something was done to it that may have changed the order.
@@ -85,12 +93,14 @@ class SetVariable(HasBuiltinMethods):
     @classmethod
     def new(cls, steps: Sequence[Step], guards: Guards) -> SetVariable:
         """A set that the frame makes, step by step."""
-        elements = frozenset(follow(set(), steps))
+        elements = frozenset(_follow(set(), steps))
         return cls(None, steps, elements, guards=guards, mutation_type=ValueMutationNew())
 
     def python_type(self) -> type:
-        if isinstance(self.begun, tuple) and self.begun[0] is frozenset:
-            return frozenset
+        if isinstance(self.begun, tuple):
+            function, *given = self.begun
+            kind: type = function if function in (set, frozenset) else given[0].python_type()
+            return kind
         return type(self.begun) if isinstance(self.begun, frozenset) else set
 
     def truth(self, tx: Translator) -> bool:
@@ -110,14 +120,14 @@ class SetVariable(HasBuiltinMethods):
         """Whether nothing was ever in it, as far as one can tell."""
         return not self.elements and not self.steps and not isinstance(self.begun, tuple)
 
-    def made_anew(self) -> set[object]:
+    def made_anew(self) -> Any:
         """A set of which everything is as it is of the program's own."""
         if self.begun is None:
-            return follow(set(), self.steps)
+            return _follow(set(), self.steps)
         if not isinstance(self.begun, tuple):
             raise self.refuse("the order")
-        operation, *sets = self.begun
-        return follow(operation(*[each.made_anew() for each in sets]), self.steps)
+        function, *given = self.begun
+        return _follow(function(*map(_anew, given)), self.steps)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         if isinstance(self.begun, set | frozenset) and not self.steps:
@@ -132,30 +142,31 @@ class SetVariable(HasBuiltinMethods):
         source = CallSource(self.source, member, (element,))
         return TupleVariable(items, source=source, guards=self.guards)
 
-    def become(self, tx: Translator, step: Step, *because: VariableTracker) -> VariableTracker:
-        """Do one more step to the set."""
+    def become(self, tx: Translator, name: str, *given: object, because: Arguments) -> Any:
+        """Do one more step to the set; what that gives."""
         if self.mutation_type is None:
-            raise self.refuse(f"method {step[0]}")
+            raise self.refuse(f"method {name}")
+        elements: Any = self.made_anew() if name == "pop" else set(self.elements)
+        result = getattr(elements, name)(*map(_elements, given))
         new = SetVariable(
-            self.begun, (*self.steps, step), frozenset(follow(set(self.elements), [step])),
+            self.begun, (*self.steps, (name, *given)), frozenset(elements),
             source=self.source, mutation_type=self.mutation_type, **self.propagate(self, because),
         )  # fmt: skip
-        tx.output.side_effects.mutate(self, new, step[0])
-        return new
+        tx.output.side_effects.mutate(self, new, name)
+        return result
 
-    def combine(self, operation: Any, other: SetVariable) -> VariableTracker:
+    def combine(self, tx: Translator, operation: Any, other: SetVariable) -> VariableTracker:
         """An operator of two sets, comparisons included."""
-        options = self.propagate(self, other)
         if operation in _COMPARISONS:
-            return ConstantVariable(operation(self.elements, other.elements), **options)
-        if operation not in _OPERATORS.values() or self.python_type() is not set:
+            answer = operation(self.elements, other.elements)
+            return ConstantVariable(answer, **self.propagate(self, other))
+        if operation not in _OPERATORS:
             raise self.refuse(f"operator {operation.__name__}")
-        for each in (self, other):
-            each.refuse_if_changed(f"operator {operation.__name__}")
-        elements = operation(self.elements, other.elements)
-        return SetVariable(
-            (operation, self, other), (), elements, mutation_type=ValueMutationNew(), **options
-        )
+        name = _OPERATORS[operation]
+        if name in _CHANGING and self.python_type() is frozenset:
+            name = name.removesuffix("_update").replace("update", "union")
+        made = self.call_method(tx, name, [other], {})
+        return tx.output.side_effects.latest(self) if name in _CHANGING else made
 
     def refuse_if_changed(self, what: str) -> None:
         """What is made of a set that existed is made of it as it was.
@@ -166,16 +177,10 @@ class SetVariable(HasBuiltinMethods):
         if isinstance(self.mutation_type, ValueMutationExisting) and self.steps:
             raise self.refuse(f"{what}, once it was changed,")
 
-    def frozen(self) -> SetVariable:
-        """`frozenset(set)`."""
-        self.refuse_if_changed("a copy")
-        if self.python_type() is frozenset:
-            return self
-        return SetVariable((frozenset, self), (), self.elements, guards=self.guards)
-
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
+        options = self.propagate(self, args)
         if self.may_hold_objects and self.mutation_type is not None and len(args) == 1:
             listed = name == "update" and isinstance(args[0], BaseListVariable)
             items = args[0].unpack(tx) if listed else args if name == "add" else []
@@ -185,21 +190,24 @@ class SetVariable(HasBuiltinMethods):
             case "add" | "discard" | "remove", [item]:
                 if name == "remove" and key_of(item) not in self.elements:
                     raise observed(KeyError, key_of(item))
-                self.become(tx, (name, key_of(item)), item)
+                self.become(tx, name, key_of(item), because=args)
                 return ConstantVariable(None)
-            case "update", [other] if not isinstance(other, SetVariable):
-                self.become(tx, (name, constants_of(tx, other)), other)
+            case "pop", []:
+                if not self.elements:
+                    raise observed(KeyError, "pop from an empty set")
+                return wrap_constant(self.become(tx, name, because=args), options["guards"])
+            case _, [other] if name in _ASKING:
+                answer = getattr(self.elements, name)(_elements(_given(tx, other)))
+                return ConstantVariable(answer, **options)
+            case _ if name in _CHANGING and not kwargs:
+                given = [_given(tx, each) for each in args]
+                if self.source is not None and any(_is_of_before(each) for each in given):
+                    raise self.refuse(f"method {name} with a set that was there before")
+                self.become(tx, name, *given, because=args)
                 return ConstantVariable(None)
-            case "issubset" | "issuperset" | "isdisjoint", [SetVariable() as other]:
-                answer = getattr(self.elements, name)(other.elements)
-                return ConstantVariable(answer, **self.propagate(self, args))
-            case "issubset" | "issuperset" | "isdisjoint", [other] if not isinstance(
-                other, ObjectSetVariable
-            ):
-                answer = getattr(self.elements, name)(constants_of(tx, other))
-                return ConstantVariable(answer, **self.propagate(self, args))
-            case _, [SetVariable() as other] if name in _OPERATORS:
-                return self.combine(_OPERATORS[name], other)
+            case _ if name in _MAKING and not kwargs:
+                kind = self.python_type()
+                return made_by(tx, getattr(kind, name), [self, *args], kind)
         raise self.refuse(f"method {name}")
 
     def of_objects(self) -> ObjectSetVariable:
@@ -209,17 +217,18 @@ class SetVariable(HasBuiltinMethods):
         )
 
     def parts(self) -> Sequence[VariableTracker]:
-        return self.begun[1:] if isinstance(self.begun, tuple) else ()
+        begun = [self.begun] if isinstance(self.begun, tuple) else []
+        given = [each for _, *given in (*begun, *self.steps) for each in given]
+        return [each for each in given if isinstance(each, SetVariable)]
 
     def reconstruct(self, codegen: Codegen) -> None:
         if self.begun is None:
             codegen.build("BUILD_SET", 0)
         else:
-            operation, *sets = self.begun
-            codegen.load_callable(operation)
-            for each in sets:
-                each.push_as_it_was(codegen)
-            codegen.call(len(sets))
+            function, *given = self.begun
+            codegen.load_callable(function)
+            _push(codegen, given)
+            codegen.call(len(given))
         self.write_steps(codegen, self.steps)
 
     def push_as_it_was(self, codegen: Codegen) -> None:
@@ -231,12 +240,25 @@ class SetVariable(HasBuiltinMethods):
 
     def write_steps(self, codegen: Codegen, steps: Iterable[Step]) -> None:
         """Do this to the set on the stack, which stays there."""
-        for method, argument in steps:
+        for method, *given in steps:
             codegen.dup()
-            codegen.load_method(method)
-            codegen.load_const(argument)
-            codegen.call_method(1)
+            codegen.load_method(str(method))
+            _push(codegen, given)
+            codegen.call_method(len(given))
             codegen.pop_top()
+
+
+def made_by(
+    tx: Translator, function: Any, args: Sequence[VariableTracker], kind: type
+) -> VariableTracker:
+    """What a method, or a class, makes of sets and what else there is."""
+    given = [_given(tx, each) for each in args]
+    if kind is frozenset and len(args) == 1 and args[0].python_type() is frozenset:
+        return args[0]
+    mutation = ValueMutationNew() if kind is set else None
+    elements = frozenset(function(*map(_elements, given)))
+    options = VariableTracker.propagate(args)
+    return SetVariable((function, *given), (), elements, mutation_type=mutation, **options)
 
 
 def made_of(tx: Translator, method: str, items: Sequence[VariableTracker]) -> VariableTracker:
@@ -253,15 +275,49 @@ def made_of(tx: Translator, method: str, items: Sequence[VariableTracker]) -> Va
     )
 
 
-def follow(made: set[object], steps: Iterable[Step]) -> set[object]:
+def _follow(made: Any, steps: Iterable[Step]) -> Any:
     """Do the steps to a set."""
-    for method, argument in steps:
-        getattr(made, method)(argument)
+    for method, *given in steps:
+        getattr(made, str(method))(*map(_anew, given))
     return made
 
 
-def constants_of(tx: Translator, value: VariableTracker) -> object:
-    """What a set is updated with, as what gives its elements in the same way."""
+def _given(tx: Translator, value: VariableTracker) -> object:
+    """What a set is made of or updated with, as what gives its elements in the same way: a
+    constant, a dictionary of constants, or the tracker of a set."""
+    if isinstance(value, SetVariable):
+        value.refuse_if_changed("use in a set")
+        return value
     if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset | str | bytes):
         return value.value
-    return tuple(key_of(item) for item in value.unpack(tx))
+    keys = tuple(key_of(item) for item in value.unpack(tx))
+    return dict.fromkeys(keys) if isinstance(value, ConstDictVariable) else keys
+
+
+def as_set(value: VariableTracker) -> VariableTracker:
+    """The tracker of a set for a constant that is one."""
+    if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset):
+        return SetVariable(value.value, (), value.value, guards=value.guards)
+    return value
+
+
+def _anew(given: object) -> object:
+    return given.made_anew() if isinstance(given, SetVariable) else given
+
+
+def _elements(given: object) -> Any:
+    if isinstance(given, SetVariable):
+        return given.python_type()(given.elements)
+    return given
+
+
+def _is_of_before(given: object) -> bool:
+    return isinstance(given, SetVariable) and given.source is not None
+
+
+def _push(codegen: Codegen, given: Sequence[object]) -> None:
+    for each in given:
+        if isinstance(each, SetVariable):
+            each.push_as_it_was(codegen)
+        else:
+            codegen.load_const(each)

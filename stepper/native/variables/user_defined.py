@@ -128,12 +128,32 @@ class UserDefinedClassVariable(UserDefinedVariable):
             raise self.refuse(f"attribute {name}, while its bases are put in order,")
         of_class = lookup(kind, name)
         if of_class is not MISSING and is_data_descriptor(of_class):
-            raise self.refuse(f"attribute {name}")
+            return self.of_metaclass(tx, name)
         found = lookup(self.value, name)
+        if found is MISSING and of_class is not MISSING:
+            return self.of_metaclass(tx, name)
         if self.value is torch.Tensor and is_graph_method(name):
             require(tx.output, torch.Tensor, name)
             return TensorMethodVariable(name, guards=self.guards)
         return self.attribute(tx, AttrSource(self.source, name), found).with_guards(self.guards)
+
+    def of_metaclass(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
+        """What the class's own class gives for it; the search begins at `start` of their order."""
+        meta = type(self.value)
+        owner, found = find(meta, name, start)
+        if self.source is None:
+            raise self.refuse(f"attribute {name}")
+        order = AttrSource(type_of(self.source), "__mro__")
+        source = AttrSource(GetItemSource(order, order_of(meta).index(owner)), name)
+        if type(found) is property and type(found.fget) is types.FunctionType:
+            getter = tx.build(AttrSource(source, "fget"), found.fget)
+            return getter.call_function(tx, [self], {})
+        if not is_plain_attribute(found):
+            raise self.refuse(f"attribute {name}")
+        tracker = tx.build(source, found)
+        if type(found) is types.FunctionType:
+            tracker = tracker.bound_to(self) or tracker
+        return tracker.with_guards(self.guards)
 
     def attribute(self, tx: Translator, source: Source, found: object) -> VariableTracker:
         """What the class gives that has found this in itself or a base, which `source` leads to."""
@@ -181,6 +201,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
             made = self._struct_sequence(tx, args, kwargs)
         if made is None and issubclass(type(self.value), enum.EnumMeta):
             made = self._member(tx, args, kwargs)
+        if made is None and type(lookup(type(self.value), "__call__")) is types.FunctionType:
+            made = self.of_metaclass(tx, "__call__").call_function(tx, args, kwargs)
         return make_new(tx, self, args, kwargs) if made is None else made
 
     def _struct_sequence(
@@ -337,10 +359,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def data_descriptor(self, tx: Translator, name: str, descriptor: object) -> VariableTracker:
         """What a property, or another data descriptor of the class, gives."""
-        if type(descriptor) is property and type(descriptor.fget) is types.FunctionType:
-            source = AttrSource(AttrSource(self.class_source(), name), "fget")
-            function = tx.build(source, descriptor.fget)
-            return function.call_function(tx, [self], {})
+        if type(descriptor) is property:
+            return self.attribute_of_class(tx, name)
         shown = containers.shows(type(self.value), name)
         if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
             try:
@@ -363,6 +383,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if first is not kind:
             of_type = GetItemSource(AttrSource(of_type, "__mro__"), order_of(whole).index(kind))
         source = AttrSource(of_type, name)
+        if type(found) is property and type(found.fget) is types.FunctionType:
+            function = tx.build(AttrSource(source, "fget"), found.fget)
+            return function.call_function(tx, [self], {})
         if type(found) is staticmethod:
             return tx.build(source, found.__func__).with_guards(self.guards)
         if type(found) is classmethod and type(found.__func__) is types.FunctionType:
@@ -513,7 +536,12 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         self.special(tx, "__setitem__", [key, value])
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        return self.special(tx, "__contains__", [item]).truth(tx)
+        if not has(type(self.value), "__contains__"):
+            answer = tx.interpret(polyfills.is_given_by, [self.lazy_iterator(tx), item], {})
+        else:
+            answer = self.special(tx, "__contains__", [item])
+        tx.output.chosen_by(answer)
+        return answer.truth(tx)
 
     def length(self, tx: Translator) -> VariableTracker:
         """`len(object)`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import operator
 
+import torch
+
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
@@ -22,6 +24,9 @@ from stepper.native.variables.lists import (
 )
 from stepper.native.variables.misc import SuperVariable
 from stepper.native.variables.tensor import TensorVariable
+
+_SINGLETONS = (type(None), bool, type(...), type(NotImplemented), torch.dtype, torch.layout)
+"""Classes of constants of which there is one object for each value."""
 
 
 class OperatorInstructions(Translator):
@@ -50,7 +55,7 @@ class OperatorInstructions(Translator):
         if a.identity is b.identity:
             return True
         if isinstance(a, ConstantVariable) and isinstance(b, ConstantVariable):
-            if any(v is None or type(v) in (bool, type(...)) for v in (a.value, b.value)):
+            if any(type(v) in _SINGLETONS for v in (a.value, b.value)):
                 return a.value is b.value
             if type(a.value) is not type(b.value):
                 return False
