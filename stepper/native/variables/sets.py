@@ -120,7 +120,7 @@ class SetVariable(HasBuiltinMethods):
         """Whether nothing was ever in it, as far as one can tell."""
         return not self.elements and not self.steps and not isinstance(self.begun, tuple)
 
-    def made_anew(self) -> Any:
+    def made_anew(self) -> set[object]:
         """A set of which everything is as it is of the program's own."""
         if self.begun is None:
             return _follow(set(), self.steps)
@@ -142,11 +142,11 @@ class SetVariable(HasBuiltinMethods):
         source = CallSource(self.source, member, (element,))
         return TupleVariable(items, source=source, guards=self.guards)
 
-    def become(self, tx: Translator, name: str, *given: object, because: Arguments) -> Any:
+    def become(self, tx: Translator, name: str, *given: object, because: Arguments) -> object:
         """Do one more step to the set; what that gives."""
         if self.mutation_type is None:
             raise self.refuse(f"method {name}")
-        elements: Any = self.made_anew() if name == "pop" else set(self.elements)
+        elements = self.made_anew() if name == "pop" else set(self.elements)
         result = getattr(elements, name)(*map(_elements, given))
         new = SetVariable(
             self.begun, (*self.steps, (name, *given)), frozenset(elements),
@@ -275,7 +275,7 @@ def made_of(tx: Translator, method: str, items: Sequence[VariableTracker]) -> Va
     )
 
 
-def _follow(made: Any, steps: Iterable[Step]) -> Any:
+def _follow(made: set[object], steps: Iterable[Step]) -> set[object]:
     """Do the steps to a set."""
     for method, *given in steps:
         getattr(made, str(method))(*map(_anew, given))

@@ -1,0 +1,154 @@
+"""Builtins that are about objects: how they are made, their attributes, classes and identity."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import TYPE_CHECKING
+
+from stepper.native.exc import RestartAnalysis
+from stepper.native.guards.class_dicts import order_of
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.variables import lists
+from stepper.native.variables.base import (
+    Arguments,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    tracker_class,
+)
+from stepper.native.variables.builtin import BuiltinVariable, class_of, handles
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.exceptions import TracebackVariable
+from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.misc import SuperVariable
+from stepper.native.variables.named_tuple import NamedTupleClassVariable
+from stepper.native.variables.new_object import make_by_object, make_empty
+from stepper.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+)
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Codegen, Translator
+
+
+@handles(object.__setattr__)
+def _object_setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    owner, name, value = args
+    plain = getattr(owner, "generic_setattr_method", None) is object.__setattr__
+    if not plain or not isinstance(owner, UserDefinedObjectVariable):
+        raise owner.refuse("object.__setattr__")
+    owner.generic_setattr(tx, name.as_python_constant(), value)
+    return ConstantVariable(None)
+
+
+@handles(object)
+def _object(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    return make_empty(BuiltinVariable(object), object, None)
+
+
+@handles(object.__new__)
+def _object_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    return make_by_object(tx, args[0])
+
+
+@handles(tuple.__new__)
+def _tuple_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    cls, items = args
+    return cls.holding(tx, items) if isinstance(cls, NamedTupleClassVariable) else None
+
+
+@handles(setattr)
+def _setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    owner, name, value = args
+    owner.var_setattr(tx, name.as_python_constant(), value)
+    return ConstantVariable(None)
+
+
+@handles(delattr)
+def _delattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    owner, name = args
+    owner.var_delattr(tx, name.as_python_constant())
+    return ConstantVariable(None)
+
+
+@handles(vars)
+def _vars(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    (owner,) = args
+    found = isinstance(owner, UserDefinedObjectVariable)
+    return owner.var_getattr(tx, "__dict__") if found else None
+
+
+@handles(super)
+def _super(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    if not args:
+        if not tx.f_code.co_argcount:
+            return None  # an error
+        cell = tx.symbolic_locals.get("__class__")
+        owner = tx.symbolic_locals.get(tx.f_code.co_varnames[0])
+        if not isinstance(cell, CellVariable) or owner is None:
+            return None
+        if tx.f_code.co_varnames[0] in tx.f_code.co_cellvars:
+            assert isinstance(owner, CellVariable)
+            owner = owner.contents(tx)
+        args = [cell.contents(tx), tx.realize(owner)]
+    if len(args) != 2:
+        return None
+    of = args[1]
+    kinds = [of.value] if isinstance(of, UserDefinedClassVariable) else []
+    if not any(class_of(args[0]) in order_of(kind) for kind in (*kinds, of.python_type())):
+        return None
+    return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
+
+
+@tracker_class
+class IdentityVariable(VariableTracker):
+    """`id` of an object, a number that nobody knows: to find something by in a dictionary."""
+
+    obj: VariableTracker
+    """The object."""
+    place: int
+    """The instruction that asks for it."""
+
+    def python_type(self) -> type:
+        return int
+
+    def as_key(self) -> object:
+        return TrackedKey(self)
+
+    def __post_init__(self) -> None:
+        self.identity = ("id", self.obj.identity)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise RestartAnalysis(self.place, "a call of builtin id")
+
+
+@handles(id)
+def _id(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    (owner,) = args
+    known = tx.output.variables.values()
+    value = next((each for each, tracker in known if tracker.identity is owner.identity), None)
+    if owner.source is None or not type(value).__weakrefoffset__:  # the entry dies with it
+        if owner.source is not None and not isinstance(owner, ConstantVariable):
+            tx.output.keys.append(owner.source)
+            tx.output.trail.append(tx.output.keys.pop)
+        place = tx.root.current_instruction.index
+        return IdentityVariable(owner, place, guards=owner.guards)
+    guards = tx.output.install_guard(owner.source, GuardBuilder.ID_MATCH, value)
+    return ConstantVariable(id(value), guards=owner.guards | guards)
+
+
+@handles(sys.exc_info)
+def _exc_info(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    current = tx.handled_exception()
+    if current is None:
+        guards = tx.output.install_guard(None, GuardBuilder.NOTHING_HANDLED)
+        return lists.TupleVariable([ConstantVariable(None)] * 3, guards=guards)
+    return lists.TupleVariable([tx.class_variable(current), current, TracebackVariable()])
+
+
+@handles(types.MethodType)
+def _method(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    function, owner = args
+    return None if isinstance(owner, ConstantVariable) else function.bound_to(owner)
