@@ -11,7 +11,7 @@ there, and going through it is refused.
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.source import CallSource, member
@@ -155,11 +155,13 @@ class SetVariable(HasBuiltinMethods):
         tx.output.side_effects.mutate(self, new, name)
         return result
 
-    def combine(self, tx: Translator, operation: Any, other: SetVariable) -> VariableTracker:
+    def combine(
+        self, tx: Translator, operation: Callable[[object, object], object], other: SetVariable
+    ) -> VariableTracker:
         """An operator of two sets, comparisons included."""
         if operation in _COMPARISONS:
             answer = operation(self.elements, other.elements)
-            return ConstantVariable(answer, **self.propagate(self, other))
+            return ConstantVariable(bool(answer), **self.propagate(self, other))
         if operation not in _OPERATORS:
             raise self.refuse(f"operator {operation.__name__}")
         name = _OPERATORS[operation]
@@ -249,7 +251,7 @@ class SetVariable(HasBuiltinMethods):
 
 
 def made_by(
-    tx: Translator, function: Any, args: Sequence[VariableTracker], kind: type
+    tx: Translator, function: Callable[..., Iterable[object]], args: Arguments, kind: type
 ) -> VariableTracker:
     """What a method, or a class, makes of sets and what else there is."""
     given = [_given(tx, each) for each in args]
