@@ -208,14 +208,29 @@ def not_zero_or_one(known: Sequence[Size], condition: str) -> ShapeStep | None:
     return size.symbol.born if asked else None
 
 
+_MOST_POWER = 16
+
+
+def _power(base: float, exponent: float) -> float:
+    """As in a square root's or a square's condition; what would take long is not computed."""
+    if not 0 <= exponent <= _MOST_POWER or abs(base) >= 1 << 64:
+        raise ValueError
+    found: float = base**exponent
+    if isinstance(found, complex):
+        raise ValueError
+    return found
+
+
 _ARITHMETIC: dict[type[ast.AST] | str, Callable[[Any, Any], float]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod, ast.Div: operator.truediv,
+    ast.Pow: _power,
     ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
     ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
     ast.Gt: operator.gt, ast.GtE: operator.ge,
     "Eq": operator.eq, "Ne": operator.ne, "Max": max, "Min": min,
     "Mod": operator.mod, "PythonMod": operator.mod, "FloorDiv": operator.floordiv,
+    "CleanDiv": operator.floordiv, "PowByNatural": _power, "FloatPow": _power,
     "IntTrueDiv": operator.truediv, "FloatTrueDiv": operator.truediv,
 }  # fmt: skip
 _OF_ONE: dict[str, Callable[[float], float]] = {
@@ -225,6 +240,7 @@ _OF_ONE: dict[str, Callable[[float], float]] = {
     "CeilToInt": math.ceil,
     "TruncToFloat": lambda value: float(math.trunc(value)),
     "Abs": abs,
+    "OpaqueUnaryFn_sqrt": math.sqrt,
 }
 """Functions of torch's for one value."""
 

@@ -7,6 +7,7 @@ blame, what it was about to take, and the way there.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator
 
 from stepper.analysis.failure_changes import change_of
@@ -24,6 +25,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import tried_lines
 from stepper.analysis.recompiles import failed_checks, failed_guards
 from stepper.analysis.shape_lines import size_lines
+from stepper.analysis.shapes import symbols_at
 from stepper.analysis.sites import in_torch, site_at
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.walks import nothing_to_ask_about
@@ -42,6 +44,7 @@ from stepper.model.trace import headline
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
+_SYMBOL = re.compile(r"\bs\d+\b")
 _RAISED = 3
 """Frames of the traceback that are told, beside the program's own among them."""
 
@@ -175,6 +178,7 @@ def _failed(
         yield Line(f"     {failed.text}", moment)
     if words := _words_of_operator(failed):
         yield Line(f"   {words}", moment)
+        yield from _symbols_in(recording, failed, words)
     proven = trying is not None and enough((yield from trying(failed)))
     if failed.suppressed:
         yield Line("   the program never saw it: the frame runs uncompiled", moment)
@@ -229,6 +233,22 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
         for size in fixed_sizes(recording, failed.translation):
             for line in size_lines(recording, size):
                 yield line._replace(text=f"     {line.text}", role="dim")
+
+
+def _symbols_in(recording: Recording, failed: Failed, words: str) -> Iterator[Line]:
+    """What the symbols in an operator's words stand for, and what they were in this call."""
+    item = failed.translation
+    attempts = [] if item is None else recording.attempts(item.id)
+    for attempt in attempts[-1:]:
+        known = symbols_at(recording, attempt.id)
+        for name in dict.fromkeys(_SYMBOL.findall(words)):
+            symbol = known.get(name)
+            if symbol is not None and symbol.sources and item is not None:
+                spelled = ", ".join(
+                    spelled_inside(recording, item, source) for source in symbol.sources
+                )
+                value = f", {symbol.born.hint} in this call" if symbol.born.hint else ""
+                yield Line(f"     {name} is {spelled}{value}", symbol.born.moment, "dim")
 
 
 def _device(value: Value | None, operand: Operand) -> str:

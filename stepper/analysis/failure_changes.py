@@ -326,6 +326,14 @@ RULES: dict[str, Rule] = {
         ),
         "Cannot view a tensor with shape",
     ),
+    # Nested tensors of equal offsets, which are not the same tensor.
+    "ragged": _if_told(
+        Remedy(
+            "nested tensors go together only if they have their offsets in common, not equal ones: "
+            "torch.nested.nested_tensor_from_jagged(values, offsets=other.offsets())"
+        ),
+        "cannot call binary pointwise function",
+    ),
     # mark_dynamic, for one.
     "forbidden": _if_told(
         Remedy("call it before the compiled function: it is not allowed inside"),

@@ -25,6 +25,7 @@ from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sources import path_of
+from stepper.analysis.wanted import symbolic
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     clip,
@@ -339,6 +340,13 @@ def _verdict(expression: str, found: Guarded) -> str:
         return f"{expression} is a property: its code is guarded, and what that reads"
     if found.whole and found.through and not found.wants:
         return f"what {expression} must be is not recorded as a whole: ask about one of its sizes"
+    symbols = [text_of(each) for each in found.wants if symbolic(each)]
+    if found.through and found.free and len(symbols) < len(found.wants):
+        are = "are" if len(symbols) > 1 else "is"
+        return (
+            f"{expression} is guarded{kept}: it must be {_wants(found)}, of which "
+            f"{' and '.join(symbols)} {are} free"
+        )
     if found.through and found.free:
         return f"{expression} is free{kept}: it is the symbol {_wants(found)}"
     if found.through:

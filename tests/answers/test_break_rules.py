@@ -127,6 +127,7 @@ FAILURES = {
     "written": ("written_after_exp", "shapes_that_do_not_fit"),
     "leaf": ("average_as_parameters", "written_after_exp"),
     "viewed": ("viewed_when_transposed", "shapes_that_do_not_fit"),
+    "ragged": ("ragged_of_equal_lengths", "halves_of_an_odd_length"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""

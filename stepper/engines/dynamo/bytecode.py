@@ -83,6 +83,21 @@ def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:
     return tuple(rows)
 
 
+def active_names(code: CodeType, at: int) -> set[str]:
+    """What a function's arguments are called, and what the loops take up that an instruction is in;
+    `at`: its offset."""
+    names = {*code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]}
+    listed = disassemble(code)
+    for index, row in enumerate(listed):
+        if row.opname == "FOR_ITER" and row.offset < at < row.argval:
+            after = itertools.islice(listed, index + 1, None)
+            stores = itertools.dropwhile(lambda each: each.opname.startswith("UNPACK_"), after)
+            for store in itertools.takewhile(lambda each: each.opname.startswith("STORE_"), stores):
+                stored = store.argval if isinstance(store.argval, tuple) else (store.argval,)
+                names.update(stored[:1] if "LOAD" in store.opname else stored)
+    return names
+
+
 def resumed_function(code: CodeType) -> str:
     """For one of Dynamo's resume functions, the name of the function that it continues."""
     rest = resumed(code.co_name)

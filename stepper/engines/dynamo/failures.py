@@ -25,7 +25,7 @@ from stepper.engines.common.node_words import stack_of
 from stepper.engines.common.python_stack import MAX_PYTHON_FRAMES
 from stepper.engines.common.versions import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
-from stepper.engines.dynamo.bytecode import is_program
+from stepper.engines.dynamo.bytecode import active_names, is_program
 from stepper.engines.dynamo.versions import (
     TorchDynamoException,
     UncapturedHigherOrderOpError,
@@ -260,13 +260,24 @@ def _runs_for_dispatch(codes: list[CodeType]) -> bool:
 
 
 def _node(frames: list[tuple[FrameType, int]]) -> Any:
-    """The FX node that was run; the outermost, which is of Dynamo's graph."""
+    """The FX node that was run, the outermost, which is of Dynamo's graph; else the one that a
+    backend of the program's own was at."""
     for frame, _ in frames:
         if is_running_graph(frame.f_code):
             node = frame.f_locals.get("node")
             if type(node) is torch.fx.Node:
                 return node
-    return None
+    own = (frame for frame, _ in reversed(frames) if is_program(frame.f_code.co_filename))
+    return next(filter(None, map(_taken_up, own)), None)
+
+
+def _taken_up(frame: FrameType) -> Any:
+    """The only FX node that a function was called with, or that a loop had come to in which it
+    was. What another variable has may be left from before."""
+    names = active_names(frame.f_code, frame.f_lasti)
+    values = [frame.f_locals.get(name) for name in names]
+    nodes = {id(value): value for value in values if type(value) is torch.fx.Node}
+    return nodes.popitem()[1] if len(nodes) == 1 else None
 
 
 def user_stack(error: BaseException) -> tuple[PythonFrame, ...]:
