@@ -99,7 +99,11 @@ IN_ANALYSIS = {
         "_equal_to": "torch's sources",
     },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
-    "failed_lines.py": {"_failed": "torch's message, into its lines"},
+    "failed_lines.py": {
+        "": "torch's: how a symbol is called",
+        "_failed": "torch's message, into its lines",
+        "_symbols_in": "torch's message, for what it calls symbols",
+    },
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
         "": "torch's message, and its names of operators",
@@ -295,6 +299,7 @@ ELSEWHERE = {
     "report/entries.py": {"_chosen": "the compiler's: a source"},
     "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
+    "engines/dynamo/bytecode.py": {"active_names": "Python's: the name of an instruction"},
     "engines/dynamo/kept_guards.py": {"_holds_nothing": "torch's: a guard's words"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
     "engines/common/jumps.py": dict.fromkeys(
