@@ -302,9 +302,7 @@ ELSEWHERE = {
     "engines/dynamo/bytecode.py": {"active_names": "Python's: the name of an instruction"},
     "engines/dynamo/kept_guards.py": {"_holds_nothing": "torch's: a guard's words"},
     "engines/dynamo/lookup_programs.py": {"user_line": "a path"},
-    "engines/common/jumps.py": dict.fromkeys(
-        ("_next", "_reads", "_unset", "_variables"), "Python's: the name of an instruction"
-    ),
+    "engines/common/jumps.py": {"_next": "Python's: the name of an instruction"},
     "engines/common/probe_points.py": {"resolve": "Python's: a qualified name"},
     "engines/native/entry_guards.py": {"_row": "the compiler's: a source"},
     "engines/native/recording.py": {"leave": "Python's: the name of an instruction"},

@@ -18,7 +18,6 @@ from stepper.model.program import Code
 from stepper.model.trace import Frame, Guard, Translation
 from stepper.recording.reader import Recording
 
-_OF_ONE_VARIABLE = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW"})
 _FALLBACK = "__getattr__"
 """What gives an attribute that an object does not have."""
 
@@ -89,14 +88,16 @@ def _called_on(recording: Recording, item: Translation, owner: Path, name: str) 
 def _first(code: Code) -> str:
     """The first variable that a function reads."""
     rows = code.instructions
-    return next((row.argrepr for row in rows if row.opname in _OF_ONE_VARIABLE), "")
+    uses = (use for row in rows for use in row.local_uses)
+    return next((name for verb, name in uses if verb == "LOAD"), "")
 
 
 def _read_by(recording: Recording, frame: Frame) -> Iterator[str]:
     """The attributes that a function reads of its first argument."""
     code = recording.code(frame.code)
+    first = _first(code)
     for row, following in itertools.pairwise(code.instructions):
-        if row.argrepr == _first(code) and following.opname == "LOAD_ATTR":
+        if row.local_uses[-1:] == (("LOAD", first),) and following.opname == "LOAD_ATTR":
             yield following.argrepr
 
 

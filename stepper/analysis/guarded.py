@@ -426,7 +426,7 @@ def names_of(recording: Recording, item: Translation) -> frozenset[str]:
 def is_made(recording: Recording, item: Translation, name: str) -> bool:
     """Whether a function has made a variable of this name itself, after none of its arguments."""
     rows = recording.code(item.code).instructions
-    stored = any(row.opname == "STORE_FAST" and row.argrepr == name for row in rows)
+    stored = any(("STORE", name) in row.local_uses for row in rows)
     return stored and name not in arguments_of(recording, item)
 
 

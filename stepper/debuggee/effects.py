@@ -44,6 +44,7 @@ from stepper._C import (
 from stepper.debuggee.described import Described
 from stepper.model.trace import Block
 from stepper.support.disassembly import disassemble
+from stepper.support.local_variables import local_uses
 from stepper.uncompiled import keep_out
 
 _encode = msgspec.msgpack.Encoder().encode
@@ -55,11 +56,7 @@ _NOTHING = frozenset(
     {"RESUME", "NOP", "CACHE", "PRECALL", "KW_NAMES", "EXTENDED_ARG", "JUMP_FORWARD",
      "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INTERRUPT", "NOT_TAKEN"}
 )  # fmt: skip
-_LOADS = frozenset(
-    {"LOAD_FAST", "LOAD_FAST_CHECK", "LOAD_FAST_LOAD_FAST", "LOAD_FAST_BORROW",
-     "LOAD_FAST_BORROW_LOAD_FAST_BORROW"}
-)  # fmt: skip
-_STORES = frozenset({"STORE_FAST", "STORE_FAST_STORE_FAST"})
+_ON_LOCALS = {"LOAD": LOAD, "STORE": STORE, "DELETE": DELETE}
 # How many values these take, given their argument. They leave one.
 _TAKES: dict[str, Callable[[int], int]] = {
     "BUILD_TUPLE": lambda n: n,
@@ -145,10 +142,10 @@ def _effect(
     name, argument, value = instruction.opname, instruction.arg or 0, instruction.argval
     if name in _NOTHING:
         return ()
-    if name in _LOADS or name in _STORES:
-        names = (value,) if type(value) is str else value
-        operation = LOAD if name in _LOADS else STORE
-        return None if cells & set(names) else tuple((operation, each, None) for each in names)
+    if (uses := local_uses(name, value)) and name != "LOAD_FAST_AND_CLEAR":
+        if any(each in cells for _, each in uses):
+            return None
+        return tuple((_ON_LOCALS[verb], each, None) for verb, each in uses)
     if name in _TAKES:
         return ((MAKE if name.startswith("BUILD") else TOPS, _TAKES[name](argument), 1),)
     if name in _TAKES_IF:
@@ -159,10 +156,6 @@ def _effect(
     if name in _TESTS:
         return ((TOPS_IF, 1, 0),)
     match name:
-        case "STORE_FAST_LOAD_FAST" if not cells & set(value):
-            return ((STORE, value[0], None), (LOAD, value[1], None))
-        case "DELETE_FAST" if value not in cells:
-            return ((DELETE, value, None),)
         case "LOAD_CONST" | "LOAD_SMALL_INT":
             return ((CONST, constant(value), None),)
         case "LOAD_GLOBAL":

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 import msgspec
 
+from stepper.support.local_variables import Verb, local_uses
+
 
 class Instruction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, array_like=True):
     """One bytecode instruction, as the interpreter that is stepped has it."""
@@ -28,6 +30,11 @@ class Instruction(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, arr
     """Index of the instruction that a jump goes to."""
     handler: int | None = None
     """Index of the exception handler that covers this instruction."""
+
+    @property
+    def local_uses(self) -> tuple[tuple[Verb, str], ...]:
+        """What it does to local variables: see `stepper.support.local_variables`."""
+        return local_uses(self.opname, tuple(self.argrepr.split(", ")))
 
 
 class Code(msgspec.Struct, frozen=True):

@@ -13,7 +13,6 @@ an instruction leaves; which of those below it has touched, its name says.
 from __future__ import annotations
 
 import dis
-import re
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
 
@@ -45,8 +44,6 @@ _MAKES_SEVERAL = frozenset(
 )  # fmt: skip
 """Instructions that take one value and may leave several."""
 _ENDS = ("RETURN_", "RAISE_", "RERAISE", "JUMP_FORWARD", "JUMP_BACKWARD", "INTERPRETER_EXIT")
-
-_NAME = re.compile(r"[\w.]+")
 
 _Stack = tuple[int, ...]
 """The instructions that made the values, the deepest first; what a handler finds: less than 0."""
@@ -287,8 +284,9 @@ def _unset(
     missing = {
         name
         for row in rows
-        if row.opname.startswith("LOAD_FAST") and row.opname != "LOAD_FAST_AND_CLEAR"
-        for name in _variables(row)
+        if row.opname != "LOAD_FAST_AND_CLEAR"
+        for verb, name in row.local_uses
+        if verb == "LOAD"
     } - set(bound)
     return next((name for name in sorted(missing) if _reads(rows, covering, start, name)), "")
 
@@ -306,22 +304,11 @@ def _reads(
         row = rows[at]
         if (entry := covering[at]) is not None:
             waiting.append(entry[0])
-        if name in (names := _variables(row)):
-            stored = names if row.opname == "STORE_FAST_STORE_FAST" else names[:1]
-            reads_first = not (row.opname.startswith("STORE_") and name in stored)
-            # What may be unset in the program itself is looked at when it is read.
-            if reads_first and row.opname not in (
-                "LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR", "DELETE_FAST",
-            ):  # fmt: skip
-                return True
-            if row.opname != "LOAD_FAST_CHECK":
-                continue
+        verb = next((verb for verb, used in row.local_uses if used == name), None)
+        # What may be unset in the program itself is looked at when it is read.
+        if verb == "LOAD" and row.opname not in ("LOAD_FAST_CHECK", "LOAD_FAST_AND_CLEAR"):
+            return True
+        if verb is not None and row.opname != "LOAD_FAST_CHECK":
+            continue
         waiting += [to for to, _ in _next(row)]
     return False
-
-
-def _variables(row: Instruction) -> list[str]:
-    """The local variables that an instruction names."""
-    if "_FAST" not in row.opname:
-        return []
-    return _NAME.findall(row.argrepr)

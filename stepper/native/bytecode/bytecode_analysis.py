@@ -6,6 +6,7 @@ import inspect
 from types import CodeType
 
 from stepper.native.bytecode.opcodes import Instruction, listing
+from stepper.support.local_variables import local_uses
 
 END = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
 """Instructions that no other follows."""
@@ -15,22 +16,13 @@ ALWAYS_JUMPS = frozenset({"JUMP_FORWARD", "JUMP_BACKWARD", "JUMP_BACKWARD_NO_INT
 
 def _uses(inst: Instruction) -> tuple[set[str], set[str]]:
     """The locals that an instruction reads, and those that it sets without reading them."""
-    match inst.opname:
-        case (
-            "LOAD_FAST" | "LOAD_FAST_BORROW" | "LOAD_FAST_CHECK"
-            | "DELETE_FAST" | "LOAD_FAST_AND_CLEAR"
-        ):  # fmt: skip
-            return {inst.argval}, set()
-        case "STORE_FAST":
-            return set(), {inst.argval}
-        case "LOAD_FAST_LOAD_FAST" | "LOAD_FAST_BORROW_LOAD_FAST_BORROW":
-            return set(inst.argval), set()
-        case "STORE_FAST_STORE_FAST":
-            return set(), set(inst.argval)
-        case "STORE_FAST_LOAD_FAST":
-            stored, loaded = inst.argval
-            return {loaded} - {stored}, {stored}
-    return set(), set()
+    read, stored = set[str](), set[str]()
+    for verb, name in local_uses(inst.opname, inst.argval):
+        if verb == "STORE":
+            stored.add(name)
+        elif name not in stored:
+            read.add(name)
+    return read, stored
 
 
 def live_locals(code: CodeType, index: int) -> set[str]:
