@@ -76,6 +76,7 @@ IN_ANALYSIS = {
     },
     "failure_changes.py": {
         "": "torch's message",
+        "_bounds": "the compiler's: a source",
         "_clause": "CPython's names of instructions",
         "_symbol": "torch's message",
     },
@@ -97,6 +98,7 @@ IN_ANALYSIS = {
         "decided_by": "torch's: an expression of symbols",
         "_saying": "torch's: the numbers in a condition",
         "_equal_to": "torch's sources",
+        "of_range": "torch's: an expression",
     },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {
@@ -110,6 +112,7 @@ IN_ANALYSIS = {
         "said_of_fakes": "torch's message",
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
+        "_writer_inside": "torch's message, and its names of operators",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
     },

@@ -82,6 +82,7 @@ _DISABLED = frozenset(
 )
 
 
+_NO_NUMBER = "Could not extract specialized integer from data-dependent"
 _SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
 """Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
 _TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
@@ -436,7 +437,7 @@ def _nested(broken: Broken) -> Remedy | None:
 
 def _as_number(broken: Broken) -> Remedy | None:
     """A symbol that comes from data stands where Python needs a number."""
-    if "Could not extract specialized integer from data-dependent" not in broken.explanation:
+    if _NO_NUMBER not in broken.explanation:
         return None
     return Remedy(
         "Python needs a number here that comes from data (how often a loop runs, how many elements "
@@ -446,15 +447,16 @@ def _as_number(broken: Broken) -> Remedy | None:
 
 def _index(broken: Broken) -> Remedy | None:
     """A tensor of no dimensions as an index of a tensor: torch reads it as a number."""
-    if broken.kind != _OPERATOR or broken.opname not in _SUBSCRIBES:
+    symbol = _NO_NUMBER in broken.explanation
+    if (not symbol and broken.kind != _OPERATOR) or broken.opname not in _SUBSCRIBES:
         return None
     if not broken.operands or not broken.operands <= _TENSORS:
         return None
-    return Remedy(
+    words = (
         "an index that is a tensor without dimensions is read as a number: take index_select(0, "
-        "index), or keep a dimension in the index, [:1] in place of [0]; or {setting}",
-        CHANGES[_OPERATOR].setting,
+        "index), or keep a dimension in the index, [:1] in place of [0]"
     )
+    return Remedy(words) if symbol else Remedy(words + "; or {setting}", CHANGES[_OPERATOR].setting)
 
 
 def _mathematics(broken: Broken) -> Remedy | None:
@@ -629,8 +631,8 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "undecided": _undecided,
     "packed": _packed,
     "nested tensor": _nested,
-    "as a number": _as_number,
     "index": _index,
+    "as a number": _as_number,
     "math": _mathematics,
     "numpy.random": _numpy_random,
     "opaque function": _opaque_function,

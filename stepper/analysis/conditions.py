@@ -192,6 +192,11 @@ def _is_bound(comparison: str) -> bool:
     return False
 
 
+def of_range(step: ShapeStep) -> bool:
+    """Whether a decision takes nothing but values from the range of one symbol."""
+    return step.kind is ShapeStepKind.GUARD and bool(_RANGE.fullmatch(step.expression))
+
+
 def not_zero_or_one(known: Sequence[Size], condition: str) -> ShapeStep | None:
     """How a size became a symbol of which a condition says that it is 2 or more: 0 and 1 would have
     become numbers. None: that is not why."""

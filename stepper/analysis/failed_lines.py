@@ -51,6 +51,8 @@ _RAISED = 3
 _MOST_ENTRIES = 3
 """Entries of which it is told why they did not fit."""
 
+NOT_COMPILING = "; what compiled code raises when it runs is not recorded"
+
 _STAGES = {
     FailedStage.LOOKUP: "before tracing",
     FailedStage.TRACING: "while tracing",
@@ -80,7 +82,8 @@ def failed_lines(
     found = failures(recording, function, after=after)
     if not found:
         where = f" of a function with {function!r} in its name" if function else ""
-        yield Line(f"no compilation{where} failed{nothing_to_ask_about(recording)}")
+        more = nothing_to_ask_about(recording) or NOT_COMPILING
+        yield Line(f"no compilation{where} failed{more}")
         return
     yield Line(failed_count(found), role="title")
     groups: dict[tuple[object, ...], list[Failed]] = {}

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
+from stepper.analysis.conditions import of_range
 from stepper.analysis.failures import Failed, fixed_sizes, operands, said_of_fakes
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
@@ -73,10 +74,26 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
         without = "do without mark_dynamic for it, or use torch._dynamo.maybe_mark_dynamic"
     needs = "needs this size as a number" if number else "does not do for each of these sizes"
     words = f"the program {needs}: {without}; or change the line, so that any size will do"
+    if bounds := _bounds(recording, found):
+        words = f"the program does for some of these sizes only: {bounds}; or {without}"
     others = _met_as_number(recording, failed, found[0]) if number else []
     if others:
         words += f"; or mark {' and '.join(others)}, which has it as a number there, as well"
     return Remedy(words)
+
+
+def _bounds(recording: Recording, found: list[Size]) -> str:
+    """How a size would have to be marked of which the program asks for nothing but a range; empty:
+    it asks for more, or of more sizes."""
+    size, symbol = found[0], found[0].symbol
+    name = spelled_inside(recording, size.translation, size.source)
+    tensor, _, dim = name.removesuffix("]").rpartition(".size()[")
+    if len(found) > 1 or symbol is None or size.why is not Why.MARKED or not tensor:
+        return ""
+    if not all(map(of_range, symbol.conditions)) or not symbol.low.isdecimal():
+        return ""
+    most = f", max={symbol.high}" if symbol.high.isdecimal() else ""
+    return f"torch._dynamo.mark_dynamic({tensor}, {dim}, min={symbol.low}{most})"
 
 
 def _exported(recording: Recording, failed: Failed) -> Remedy | None:
@@ -253,12 +270,15 @@ def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
         return advised(Broken(failed.failure.exception, failed.failure.message))
     if failed.translation is None:
         return None
-    attempt = recording.state(failed.moment).attempt
+    state = recording.state(failed.moment)
+    taken = (state.values.get(each.value) for each in operands(recording, failed))
     return advised(
         Broken(
             kind=failed.failure.exception,
             explanation=failed.failure.message,
-            marked=only_marked(recording, attempt, failed.moment),
+            marked=only_marked(recording, state.attempt, failed.moment),
+            opname=failed.sites[0].instruction.opname if failed.sites else "",
+            operands=frozenset(value.cls for value in taken if value is not None),
         )
     )
 
@@ -293,6 +313,30 @@ RULES: dict[str, Rule] = {
         CHANGES["torch.cond: differing branch outputs"],
         "When merging two branches' output in torch.cond",
         "Unmatched output spec from torch.cond branches",
+        "expected both a and b to be FakeTensor",
+    ),
+    # One Dim for sizes of the example inputs that differ, or a size that is outside of its range.
+    "one Dim": _if_told(
+        Remedy(
+            "the sizes of the example inputs differ that have one Dim: a Dim for each, or example "
+            "inputs of one size"
+        ),
+        " is not equal to L['",
+    ),
+    "range of a Dim": _if_told(
+        Remedy(
+            "a size of the example inputs is outside of its Dim's range: hand over one within it, "
+            "or give the Dim another min and max"
+        ),
+        " not in range [",
+    ),
+    # A mask as an index, nonzero and the like within torch.vmap.
+    "mapped": _if_told(
+        Remedy(
+            "how many elements come out is data, which torch.vmap does not do: torch.where on the "
+            "whole tensor, in place of what picks some"
+        ),
+        "batching operators that can support dynamic shape",
     ),
     "undecided": _undecided,
     # What a function returns takes the place of what it was given, in torch.while_loop or scan.

@@ -39,12 +39,10 @@ _WRITTEN = re.compile(
     r"modified by an inplace operation: .*, which is output \d+ of "
     r"(?P<operator>\w+?)(?:Backward\d+)?,"
 )
-_OF_FAKES = re.compile(
-    r"^ *Explanation: .*: got (?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*$",
-    re.MULTILINE,
-)
-"""How Dynamo words what an operator has said of fake tensors: behind all that it was given."""
-_IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.i\w+)")
+_OF_FAKES = re.compile(r"(?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*")
+"""How Dynamo words what an operator has said of fake tensors, behind all that it was given."""
+_WRITTEN_INSIDE = re.compile(r"Input mutation detected at \[(?P<inputs>[\w, ]+)\] in")
+_IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.(?:i\w+|setitem))")
 """How operators are called that write into what they are given."""
 _COUNTED = ("CALL", "BUILD_")
 _TAKES_ONE = ("POP_JUMP_", "JUMP_IF_", "TO_BOOL", "UNARY_")
@@ -185,8 +183,11 @@ def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
 def said_of_fakes(message: str) -> tuple[str, str] | None:
     """The exception and the words of an operator that does not take its fake tensors; None: it is
     another error."""
-    found = _OF_FAKES.search(message)
-    return None if found is None else (found["error"], found["words"])
+    for line in message.splitlines():
+        found = _OF_FAKES.fullmatch(line.partition("}): got ")[2])
+        if found is not None:
+            return found["error"], found["words"]
+    return None
 
 
 def last_failure(recording: Recording) -> Failed | None:
@@ -301,7 +302,8 @@ def _blamed(
 ) -> tuple[MomentId, bool]:
     """The moment whose instruction is to blame, and whether that is known."""
     if failure.stage in (FailedStage.TRACING, FailedStage.EXPORT):
-        return failure.moment, True
+        inside = None if item is None else _writer_inside(recording, failure, item)
+        return failure.moment if inside is None else inside.moment, True
     if failure.stage is FailedStage.GUARDS and item is not None:
         for size in fixed_sizes(recording, item):
             if size.value:
@@ -340,6 +342,19 @@ def _writer(recording: Recording, failure: Failure, item: Translation) -> Node |
         if node.inputs and node.inputs[0] in made and _IN_PLACE.fullmatch(node.target)
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _writer_inside(recording: Recording, failure: Failure, item: Translation) -> Node | None:
+    """The first node that writes into what an operator's function is given, which torch.cond and
+    the like do not allow; None: torch says nothing of the kind, or it is not recorded."""
+    said = _WRITTEN_INSIDE.search(failure.message)
+    attempts = recording.attempts(item.id)
+    if said is None or not attempts:
+        return None
+    given = set(said["inputs"].split(", "))
+    inside = (node for node in recording.nodes(None, attempt=attempts[-1].id) if node.graph)
+    writing = (node for node in inside if _IN_PLACE.fullmatch(node.target))
+    return next((node for node in writing if given & {*node.inputs[:1]}), None)
 
 
 def _operator(node: Node) -> str:

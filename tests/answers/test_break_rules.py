@@ -127,6 +127,9 @@ FAILURES = {
     "written": ("written_after_exp", "shapes_that_do_not_fit"),
     "leaf": ("average_as_parameters", "written_after_exp"),
     "viewed": ("viewed_when_transposed", "shapes_that_do_not_fit"),
+    "one Dim": ("one_dim_for_two_sizes", "run_by_the_export"),
+    "range of a Dim": ("smaller_than_its_dim", "one_dim_for_two_sizes"),
+    "mapped": ("picked_in_each_row", "viewed_when_transposed"),
     "ragged": ("ragged_of_equal_lengths", "halves_of_an_odd_length"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
