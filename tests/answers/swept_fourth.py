@@ -114,7 +114,7 @@ def ragged_of_equal_lengths(run: Run) -> None:
 
 @case(
     "", "is-guarded", expression="x.shape",
-    cause="x.shape is guarded: it must be [s77, 3], of which s77 is free",
+    cause="x.shape is guarded: it must be [s77, 3], of which s77",
     counts=(2, 1),
 )  # fmt: skip
 def shape_of_which_one_size_is_free(run: Run) -> None:
