@@ -667,7 +667,9 @@ def _giving(values):
 def match_keys(subject, keys):
     """What MATCH_KEYS pushes: the values of a dictionary at these keys, or None."""
     found = []
-    for key in keys:
+    for count, key in enumerate(keys):
+        if key in keys[:count]:
+            refuse()
         if key not in subject:
             return None
         found.append(subject[key])
@@ -689,6 +691,9 @@ def match_class(subject, kind, count, names):
             positional = kind.__match_args__
             if type(positional) is not tuple or len(positional) < count:
                 refuse()
+            for name in positional[:count]:
+                if type(name) is not str:
+                    refuse()
             names = (*positional[:count], *names)
         else:
             if count > 1 or kind not in _MATCHED_AS_THEY_ARE:

@@ -65,6 +65,7 @@ class SideEffects:
         key = old.mutation_type
         assert key is not None
         assert new.mutation_type is key
+        key.changed = True
         if self.on_change is not None:
             self.on_change(old, what, None)
         self._set(self.newest, key, new)

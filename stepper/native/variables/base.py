@@ -39,10 +39,13 @@ class MutationType:
     """The identity of an object that the program can change; compared by identity.
 
     born: says which of two was made first.
+    changed: whether it ever was changed, also if that was taken back: who holds an earlier tracker of
+        it, as a list does that it is in, has not what it is now.
     """
 
     def __init__(self) -> None:
         self.born = next(_births)
+        self.changed = False
 
 
 class ValueMutationNew(MutationType):
@@ -151,6 +154,11 @@ class VariableTracker:
     def is_python_constant(self) -> bool:
         """Whether `as_python_constant` can be asked."""
         return False
+
+    def is_constant_item(self) -> bool:
+        """Whether `as_python_constant` can be asked by a container that holds this tracker."""
+        changed = self.mutation_type is not None and self.mutation_type.changed
+        return not changed and self.is_python_constant()
 
     def as_python_constant(self) -> Any:
         """The value itself, for those that are known and cannot be told from a copy."""

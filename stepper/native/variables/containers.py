@@ -232,8 +232,10 @@ def _begin(
         store(owner, "default_factory", factory)  # type: ignore[arg-type]  # a tracker is a holder
     if isinstance(contents, ConstDictVariable):
         return contents.call_method(tx, "update", args, kwargs)
-    given = dict(zip(("iterable", "maxlen"), args, strict=False)) | kwargs
-    if len(given) > (2 if base is deque else 1) or not isinstance(contents, ListVariable):
+    known = ("iterable", "maxlen") if base is deque else ("iterable",)
+    given = dict(zip(known, args, strict=False)) | kwargs
+    unknown = len(args) > len(known) or given.keys() - known or (kwargs and base is not deque)
+    if unknown or not isinstance(contents, ListVariable):
         raise owner.refuse("a call of __init__ with these arguments")
     items = given["iterable"].unpack(tx) if "iterable" in given else []
     if base is deque:

@@ -66,7 +66,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         return self
 
     def is_python_constant(self) -> bool:
-        constant = all(item.is_python_constant() for item in self.items.values())
+        constant = all(item.is_constant_item() for item in self.items.values())
         return constant and all(map(is_constant, self.items))
 
     def as_python_constant(self) -> object:
@@ -106,7 +106,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         """The dictionary gets these items."""
         refuse_finalizers(v for key, v in self.items.items() if items.get(key) is not v)
         layout = self.layout if list(items) == list(self.items) else None
-        if self.mutation_type is None:
+        newest = tx.output.side_effects.latest(self)
+        assert isinstance(newest, ConstDictVariable)
+        if self.mutation_type is None or newest.items is not self.items:  # e.g. by what it is given
             raise self.refuse("a change")
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, items=dict(items), **self.propagate(self, because))

@@ -47,7 +47,7 @@ class BaseListVariable(HasBuiltinMethods):
         return self.kind
 
     def is_python_constant(self) -> bool:
-        return self.mutation_type is None and all(item.is_python_constant() for item in self.items)
+        return self.mutation_type is None and all(item.is_constant_item() for item in self.items)
 
     def as_python_constant(self) -> Any:
         return self.kind([item.as_python_constant() for item in self.items])
@@ -155,7 +155,7 @@ class ListVariable(BaseListVariable):
         return ListVariable.new(items, guards)
 
     def is_python_constant(self) -> bool:
-        return all(item.is_python_constant() for item in self.items)
+        return all(item.is_constant_item() for item in self.items)
 
     def become(
         self, tx: Translator, items: Sequence[VariableTracker], what: str, *because: VariableTracker
@@ -165,7 +165,9 @@ class ListVariable(BaseListVariable):
         if len(items) <= len(self.items):
             kept = {id(item) for item in items}
             refuse_finalizers(item for item in self.items if id(item) not in kept)
-        if key is None:
+        newest = tx.output.side_effects.latest(self)
+        assert isinstance(newest, ListVariable)
+        if key is None or newest.items is not self.items:  # e.g. by the iterator that it is extended by
             raise self.refuse("a change")
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, items=list(items), **self.propagate(self, because))
