@@ -39,8 +39,8 @@ class MutationType:
     """The identity of an object that the program can change; compared by identity.
 
     born: says which of two was made first.
-    changed: whether it ever was changed, also if that was taken back: who holds an earlier tracker of
-        it, as a list does that it is in, has not what it is now.
+    changed: whether it ever was changed, also if that was taken back: who holds an earlier tracker
+        of it, as a list does that it is in, has not what it is now.
     """
 
     def __init__(self) -> None:

@@ -167,7 +167,7 @@ class ListVariable(BaseListVariable):
             refuse_finalizers(item for item in self.items if id(item) not in kept)
         newest = tx.output.side_effects.latest(self)
         assert isinstance(newest, ListVariable)
-        if key is None or newest.items is not self.items:  # e.g. by the iterator that it is extended by
+        if key is None or newest.items is not self.items:  # e.g. by what it is extended by
             raise self.refuse("a change")
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, items=list(items), **self.propagate(self, because))

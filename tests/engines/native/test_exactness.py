@@ -8,6 +8,7 @@ import sys
 import threading
 import traceback
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -461,3 +462,69 @@ def test_a_tensor_that_was_pickled_changes_nothing_of_what_is_captured() -> None
     x.__getstate__()  # Python notes in the class what it looked up
     assert "__slotnames__" in vars(torch.Tensor)
     assert native.optimize(run_graph, nopython=True)(double)(x).tolist() == [2.0, 2.0]
+
+
+class Listed(list[int]):
+    pass
+
+
+class Misnamed:
+    __match_args__: Any = (None,)
+    a = "a"
+
+
+def _raised(function: Callable[[], object]) -> object:
+    try:
+        return function()
+    except (TypeError, ValueError) as error:
+        return type(error)
+
+
+def _held_and_changed(x: torch.Tensor) -> Any:
+    inner, by_key = [1], {"k": 0}
+    held: Any = [inner, (by_key,)]
+    inner.append(2)
+    by_key["k"] = 3
+    held.append(held)
+    return x + 1, str(held), f"{held[:2]}", held[1] == ({"k": 3},)
+
+
+def _changed_by_its_iterator(x: torch.Tensor) -> Any:
+    items = [1]
+    items.extend(items.append(5) or each for each in (1, 2))
+    return x + 1, items
+
+
+def _refused_by_python(x: torch.Tensor) -> Any:
+    def keywords() -> object:
+        kind: Any = Listed
+        return kind(sequence=())
+
+    def name() -> object:
+        match Misnamed():
+            case Misnamed(y):
+                return y
+        return None
+
+    def keys() -> object:
+        match {"a": 0}:
+            case {Misnamed.a: first, "a": second}:
+                return first, second
+        return None
+
+    return x + 1, [_raised(each) for each in (keywords, name, keys)]
+
+
+def _one_object(x: torch.Tensor) -> Any:
+    kind: Any = Listed
+    names = ("__lt__", "__getattribute__")
+    return x + 1, [getattr(kind, each) is getattr(object, each) for each in names]
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_held_and_changed, _changed_by_its_iterator, _refused_by_python, _one_object],
+)
+def test_what_pythons_own_tests_have_found(function: Any) -> None:
+    expected = function(torch.ones(2))
+    assert str(native.optimize("eager")(function)(torch.ones(2))) == str(expected)

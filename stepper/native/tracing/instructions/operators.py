@@ -16,7 +16,7 @@ from stepper.native.variables.base import (
     NullVariable,
     VariableTracker,
 )
-from stepper.native.variables.builtin import binary_op, unary_op
+from stepper.native.variables.builtin import BuiltinVariable, binary_op, unary_op
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import (
@@ -69,6 +69,10 @@ class OperatorInstructions(Translator):
         if a.mutation_type is not None or b.mutation_type is not None:
             if a.mutation_type is b.mutation_type:
                 return True
+            of_c = isinstance(a, BuiltinVariable) or isinstance(b, BuiltinVariable)
+            # One of them was handed to a resume function.
+            if of_c and a.python_type() is b.python_type():
+                raise unimplemented("the identity of values")
             self._guard_distinct(a, b)
             return False
         if isinstance(a, TensorVariable) and isinstance(b, TensorVariable):
