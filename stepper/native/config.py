@@ -9,7 +9,7 @@ guard_nn_modules = True
 """Check modules for hooks and for another `training` mode; off, only which module it is."""
 
 automatic_dynamic_shapes = True
-"""A size or an int that has changed between two captures of a code is a symbol in the second."""
+"""A size or a number that has changed between two captures of a code is a symbol in the second."""
 
 specialize_int = False
 """Ints of the program are always known, also those that change."""

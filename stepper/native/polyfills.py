@@ -18,6 +18,8 @@ import types
 from collections.abc import Callable
 from typing import NamedTuple
 
+import torch
+
 from stepper.uncompiled import keep_out
 
 Polyfill = Callable[..., object]
@@ -662,6 +664,39 @@ def _permutations(iterable, r=None):
 
 def _giving(values):
     yield from values
+
+
+@_stands_for(FUNCTIONS, torch.Tensor)
+def _tensor(*given):
+    return _tensor_of(given, torch.get_default_dtype())
+
+
+@_stands_for(FUNCTIONS, torch.FloatTensor)
+def _float_tensor(*given):
+    return _tensor_of(given, torch.float32)
+
+
+@_stands_for(FUNCTIONS, torch.DoubleTensor)
+def _double_tensor(*given):
+    return _tensor_of(given, torch.float64)
+
+
+@_stands_for(FUNCTIONS, torch.LongTensor)
+def _long_tensor(*given):
+    if len(given) == 1 and type(given[0]) in (list, tuple):
+        for each in given[0]:
+            if type(each) is not int:
+                refuse()
+    return _tensor_of(given, torch.int64)
+
+
+def _tensor_of(given, dtype):
+    if len(given) == 1 and type(given[0]) in (list, tuple):
+        return torch.tensor(given[0], dtype=dtype)
+    for each in given:
+        if type(each) is not int:
+            refuse()
+    return torch.empty(given or (0,), dtype=dtype)
 
 
 def match_keys(subject, keys):

@@ -134,7 +134,7 @@ class Output(Protocol):
         """An input of the graph."""
         ...
 
-    def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
+    def symbolic_number(self, source: Source, value: float) -> VariableTracker | None:
         """An input of the graph that is a number; None: it is to be a constant."""
         ...
 

@@ -225,6 +225,10 @@ class Translation:
             if comes_from_outside(error):
                 raise
             said = f"{type(error).__name__}: {error}"
+            if any(isinstance(each, torch.SymFloat) for each in inputs):
+                # AOTAutograd differentiates nothing with them.
+                self._undisturbed()
+                raise PrepareFirst(self.output.shapes.know_floats, said) from error
             reason = f"the backend {backend_name(self.backend)} failed: {said}"
             place = f"{self.code.co_qualname} ({self.code.co_filename}:{self.code.co_firstlineno})"
             log.warning("%s runs as it is: %s", place, reason)

@@ -12,6 +12,6 @@ class GraphArg:
 
     __slots__ = ("example", "source")
 
-    def __init__(self, source: Source, example: torch.Tensor | int) -> None:
+    def __init__(self, source: Source, example: torch.Tensor | float) -> None:
         self.source = source
         self.example = example

@@ -291,7 +291,7 @@ class OutputGraph:
         return proxy
 
     @lines_as_found
-    def symbolic_number(self, source: Source, value: int) -> VariableTracker | None:
+    def symbolic_number(self, source: Source, value: float) -> VariableTracker | None:
         """An input of the graph that is a number; None: it is to be a constant."""
         symbol = self.shapes.number(source, value)
         if symbol is None:
@@ -320,7 +320,7 @@ class OutputGraph:
         """
         conditions = self.shapes.conditions()
         for each in self.shapes.inputs.values():  # also those of instructions that were taken back
-            number = type(each.value) is int
+            number = type(each.value) in (int, float)
             kind = GuardBuilder.TYPE_MATCH if number else GuardBuilder.TENSOR_MATCH
             self.install_guard(each.source, kind, each.value)
         for condition in conditions:

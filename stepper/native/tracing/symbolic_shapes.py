@@ -16,10 +16,10 @@ What becomes a symbol is Dynamo's choice, too:
 * otherwise what has changed: a code's calls are remembered by the names of their inputs, and what
   differs from the call that was captured before is a symbol from then on.
 
-Zero and one are never symbols: too much depends on them. Nor are the sizes of parameters and of
-what modules hold. A symbol has a value here while code is captured: what is marked as unbacked
-(`mark_unbacked`, `unbacked_sources`) is a symbol that may come to be a number, as if by
-`maybe_mark_dynamic`.
+Zero and one are never symbols, but for floats: too much depends on them. Nor are the sizes of
+parameters and of what modules hold. A symbol has a value here while code is captured: what is
+marked as unbacked (`mark_unbacked`, `unbacked_sources`) is a symbol that may come to be a number,
+as if by `maybe_mark_dynamic`.
 
 The alternative, to guess from the code which sizes are going to change, captures programs with
 fixed sizes worse than they deserve; the second capture is the price of knowing.
@@ -28,6 +28,7 @@ fixed sizes worse than they deserve; the second capture is the price of knowing.
 from __future__ import annotations
 
 import contextlib
+import math
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -56,17 +57,22 @@ from stepper.support.per_object import PerCode
 if TYPE_CHECKING:
     from stepper.native.source import Source
 
-_Sizes = tuple[int | None, ...]
+_Sizes = tuple[float | None, ...]
 
 _seen: PerCode[dict[str, _Sizes]] = PerCode()
-"""The sizes of each code's inputs by name; None: it has changed. An int is a size alone."""
+"""The sizes of each code's inputs by name; None: it has changed. A number is a size alone."""
 
 _BOUND = re.compile(r"(-?(?<!\d)\d++) (<=|<) ([^<>=]+)")
+
+
+_floats_known: PerCode[bool] = PerCode()
+"""Codes of which a backend could do nothing with symbols for floats."""
 
 
 def forget() -> None:
     """No input has changed yet."""
     _seen.clear()
+    _floats_known.clear()
 
 
 class Cause(Enum):
@@ -150,6 +156,7 @@ class SymbolicShapes:
         self.shape_env = ShapeEnv(
             allow_scalar_outputs=self.scalars, allow_dynamic_output_shape_ops=sizes
         )
+        self._code = code
         self._seen = _seen.get(code) or _seen.set(code, {})
 
     def fake_tensor(self, mode: FakeTensorMode, source: Source, value: torch.Tensor) -> Any:
@@ -164,26 +171,42 @@ class SymbolicShapes:
         self.inputs[name] = SymbolicInput(source, value, fake, torch_source, context)
         return fake
 
-    def number(self, source: Source, value: int) -> object:
-        """The `SymInt` of an input that is an int; None: it is to be known."""
+    def number(self, source: Source, value: float) -> object:
+        """The `SymInt` or `SymFloat` of an input that is a number; None: it is to be known."""
         name = source.name()
-        changes = self._changes(name, (value,))[0] and not config.specialize_int
-        listed = _listed(name, None)
+        is_int = type(value) is int
+        fixed = config.specialize_int if is_int else self._float_is_known(value)
+        changes = self._changes(name, (value,))[0] and not fixed
+        listed = _listed(name, None) if is_int else None
         if not (changes or listed) or self._of_module(source):
             return None
         cause = self.causes[name, None] = listed or self._general_cause()
-        if value in (0, 1):
+        if type(value) is int and value in (0, 1):
             self._known(name, value, cause)
             return None
         if name not in self.inputs:
             torch_source = _NamedSource(name)
-            symbol = self.shape_env.create_unspecified_symint_and_symbol(
-                value, torch_source, DimDynamic.DYNAMIC
-            )
+            symbol: object
+            if type(value) is int:
+                symbol = self.shape_env.create_unspecified_symint_and_symbol(
+                    value, torch_source, DimDynamic.DYNAMIC
+                )
+            else:
+                made = self.shape_env.create_unspecified_symbol(
+                    value, torch_source, DimDynamic.DYNAMIC
+                )
+                symbol = self.shape_env.create_symfloatnode(made, hint=value, source=torch_source)
             self.inputs[name] = SymbolicInput(source, value, symbol, torch_source)
         return self.inputs[name].symbolic
 
-    def _changes(self, name: str, sizes: Sequence[int]) -> list[bool]:
+    def _float_is_known(self, value: float) -> bool:
+        return not math.isfinite(value) or _floats_known.get(self._code) is True
+
+    def know_floats(self) -> None:
+        """To be done before the code is translated again: floats are no symbols then."""
+        _floats_known.set(self._code, True)
+
+    def _changes(self, name: str, sizes: Sequence[float]) -> list[bool]:
         before = self._seen.get(name)
         if before is None or len(before) != len(sizes):
             before = tuple(sizes)

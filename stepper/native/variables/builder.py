@@ -35,7 +35,7 @@ from stepper.native.variables.base import (
     ValueMutationExisting,
     VariableTracker,
 )
-from stepper.native.variables.builtin import BuiltinVariable
+from stepper.native.variables.builtin import OF_TEXTS, BuiltinVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of
@@ -107,6 +107,7 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
     inspect.signature: SignatureFunctionVariable,
     collections.namedtuple: NamedTupleMakerVariable,
     APPLY_FUNCTION: ApplyVariable,
+    **dict.fromkeys(OF_TEXTS, BuiltinVariable),
 }
 """Functions of which it is known what they do when they are called."""
 _BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
@@ -121,7 +122,7 @@ class VariableBuilder:
         self.source = source
 
     def __call__(self, value: object) -> VariableTracker:
-        if type(value) is int:
+        if type(value) is int or type(value) is float:
             symbolic = self.tx.output.symbolic_number(self.source, value)
             if symbolic is not None:
                 return symbolic
@@ -207,6 +208,9 @@ class VariableBuilder:
         if kind is weakref.ReferenceType:
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return WeakReferenceVariable(value, source=self.source, guards=guards)
+        if kind is types.UnionType:
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return ConstantVariable(value, source=self.source, guards=guards)
         if value is os.environ:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnvironVariable(source=self.source, guards=guards)

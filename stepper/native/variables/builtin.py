@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import abc
 import builtins
 import functools
 import math
 import operator
 import os
+import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +21,7 @@ from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.guards.class_dicts import has, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
+from stepper.native.source import ConstantSource
 from stepper.native.variables import dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import (
     Arguments,
@@ -52,7 +55,21 @@ from stepper.native.versions import NATIVE_MODULE, set_grad_enabled
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
 
-_PURE: frozenset[object] = frozenset(
+OF_TEXTS: frozenset[object] = frozenset(
+    {
+        re.compile,
+        re.escape,
+        re.findall,
+        re.fullmatch,
+        re.match,
+        re.search,
+        re.split,
+        re.sub,
+        re.subn,
+    }
+)
+"""Functions in Python that do nothing but look at texts."""
+_PURE: frozenset[object] = OF_TEXTS | frozenset(
     {
         abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
         pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
@@ -282,6 +299,8 @@ def binary_op(
             return dicts.equal_dicts(tx, operation, a, b)
         if operation is operator.or_:
             return dicts.ConstDictVariable.new({**a.items, **b.items}, options["guards"])
+    if operation is operator.or_ and (union := _union(a, b)) is not None:
+        return ConstantVariable(union, **options)
     immutable = a.mutation_type is None and b.mutation_type is None
     if immutable and a.is_python_constant() and b.is_python_constant():
         if operation not in _NOT_IN_PLACE:
@@ -306,6 +325,17 @@ def binary_op(
     if function is not None:
         return tx.interpret(function, [a, b], {})
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
+
+
+def _union(a: VariableTracker, b: VariableTracker) -> types.UnionType | None:
+    """What `|` makes of two classes; None: one is none."""
+    made: Any = None
+    for each in (a, b):
+        kind = getattr(each, "fn", getattr(each, "value", a))
+        if kind is not None and type(kind) not in (type, types.UnionType, abc.ABCMeta):
+            return None
+        made = kind if each is a else made | kind
+    return made if type(made) is types.UnionType else None
 
 
 def _as_torch_takes(value: VariableTracker) -> VariableTracker:
@@ -561,7 +591,7 @@ def _sum(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
 @handles(isinstance)
 def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     value, classes = args
-    kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
+    kinds = _classes_of(tx, classes)
     found = [class_of(each) for each in kinds]
     kind = value.python_type()
     if says_its_class(kind):  # `isinstance` asks, too
@@ -579,6 +609,16 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
 
 
+def _classes_of(tx: Translator, classes: VariableTracker) -> list[VariableTracker]:
+    """The classes of a tuple or union, which may hold others."""
+    if isinstance(classes, ConstantVariable) and type(classes.value) is types.UnionType:
+        each = [tx.build(ConstantSource(kind), kind) for kind in classes.value.__args__]
+        return [kind.with_guards(classes.guards) for kind in each]
+    if not isinstance(classes, lists.TupleVariable):
+        return [classes]
+    return [kind for each in classes.unpack(tx) for kind in _classes_of(tx, each)]
+
+
 def _asks_the_program(cls: type) -> bool:
     """Whether `isinstance` calls a function of the program's, for this class."""
     found = lookup(type(cls), "__instancecheck__")
@@ -588,7 +628,7 @@ def _asks_the_program(cls: type) -> bool:
 @handles(issubclass)
 def _issubclass(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     value, classes = args
-    kinds = classes.unpack(tx) if isinstance(classes, lists.TupleVariable) else [classes]
+    kinds = _classes_of(tx, classes)
     kind = class_of(value)
     answer = any(counts_as(tx, kind, class_of(each)) for each in kinds)
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))

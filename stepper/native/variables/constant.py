@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import operator
+import re
 import sys
 import types
 from typing import TYPE_CHECKING, Any
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 CONSTANT_TYPES = frozenset(
     {
         type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
-        torch.dtype, torch.device, torch.layout, torch.memory_format, ATTENTION_KINDS,
+        torch.dtype, torch.device, torch.layout, torch.memory_format, ATTENTION_KINDS, re.Pattern,
     }
 )  # fmt: skip
 

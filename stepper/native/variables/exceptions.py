@@ -86,6 +86,10 @@ class ExceptionClassVariable(VariableTracker):
             raise self.refuse(f"attribute {name}")
         return ConstantVariable(getattr(self.value, name), guards=self.guards)
 
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute; nobody changes those."""
+        return hasattr(self.value, name)
+
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.value)
 

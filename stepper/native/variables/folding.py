@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import operator
+import re
 import sys
 import types
 from collections.abc import Callable, Sequence
@@ -105,7 +106,7 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
     if (
         kind in CONSTANT_TYPES
         or kind in NUMPY_NUMBERS
-        or kind is types.UnionType
+        or kind in (types.UnionType, re.Match)
         or (NUMPY is not None and isinstance(value, NUMPY.dtype))
     ):
         return ConstantVariable(value, guards=guards)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native.guards.class_dicts import class_dict, flags_of, has, lookup
+from stepper.native.guards.class_dicts import class_dict, flags_of, has, lookup, order_of
 from stepper.native.source import Source
 from stepper.native.variables import containers
 from stepper.native.variables.base import (
@@ -66,7 +66,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
 
     def begin(self, codegen: Codegen) -> None:
         """Push the object, empty."""
-        base = containers.container_of(type(self.value)) or object
+        base = containers.container_of(type(self.value)) or _maker_of(type(self.value))
         codegen.load_callable(base.__new__)
         codegen(self.cls)
         if isinstance(self.held, TupleVariable):
@@ -100,7 +100,7 @@ def make_new(
     if issubclass(kind, BaseException):
         return _make_exception(tx, cls, args, kwargs)
     base = containers.container_of(kind)
-    maker = object if base is None else dict if issubclass(base, dict) else base
+    maker = _maker_of(kind) if base is None else dict if issubclass(base, dict) else base
     makes = lookup(kind, "__new__")
     if not _is_plain(cls):
         raise cls.refuse("an instance")
@@ -109,8 +109,9 @@ def make_new(
     if makes is not maker.__dict__["__new__"]:
         raise cls.refuse("an instance")
     by_object = begin is object.__init__ and (base is tuple or not (args or kwargs))
+    stores = begin is types.SimpleNamespace.__init__ and not args
     inherited = base is not None and containers.inherits(kind, "__init__")
-    if not by_object and not inherited and type(begin) is not types.FunctionType:
+    if not by_object and not inherited and not stores and type(begin) is not types.FunctionType:
         raise cls.refuse("an instance")
     if base is tuple and (len(args) > 1 or kwargs):
         raise cls.refuse("an instance")
@@ -118,6 +119,9 @@ def make_new(
     made = make_empty(cls, maker, held)
     if inherited:
         containers.call_inherited(tx, made, "__init__", args, kwargs)
+    elif stores:
+        for name, value in kwargs.items():
+            tx.output.side_effects.store_attr(made, name, value)
     elif not by_object:
         _call_init(tx, made, args, kwargs)
     return made
@@ -141,6 +145,11 @@ def _is_plain(cls: UserDefinedClassVariable) -> bool:
     )
     plain = plain and not flags_of(kind) & _IS_ABSTRACT and not issubclass(kind, torch.Tensor)
     return plain and cls.source is not None and not has(kind, "__del__")
+
+
+def _maker_of(kind: type) -> type:
+    """Whose `__new__` makes an empty one."""
+    return types.SimpleNamespace if types.SimpleNamespace in order_of(kind) else object
 
 
 _IS_ABSTRACT = 1 << 20

@@ -15,6 +15,7 @@ import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from stepper.native.exc import Unsupported, unimplemented
+from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
@@ -49,6 +50,17 @@ _IN_GRAPH: dict[object, object] = {
 }  # fmt: skip
 """Functions of numbers, and what stands for them in the graph."""
 
+_COMPARISONS: dict[object, str] = {
+    operator.lt: "<", operator.le: "<=", operator.eq: "==", operator.ne: "!=", operator.gt: ">",
+    operator.ge: ">=",
+}  # fmt: skip
+_OF_FLOATS = frozenset(
+    {
+        operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos,
+        operator.iadd, operator.isub, operator.imul, operator.itruediv, float,
+    }
+)  # fmt: skip
+"""Functions of floats that are nodes: they give floats, and no complex numbers."""
 _ARITIES = {max: 2, min: 2, float: 1, int: 1, math.sqrt: 1}
 
 
@@ -100,6 +112,10 @@ class SymNodeVariable(VariableTracker):
 
     @lines_as_found
     def truth(self, tx: Translator) -> bool:
+        if _is_float(self):
+            zero = ConstantVariable(0.0)
+            differs = _compare_inputs(tx, operator.ne, [self, zero]) or self.specialized()
+            return differs.truth(tx)
         return self._as(bool)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
@@ -138,10 +154,40 @@ def call_symbolic(tx: Translator, function: object, args: Arguments) -> Variable
         return None
     if not all(map(is_number, args)) or len(args) != _ARITIES.get(function, len(args)):
         return None
+    if any(map(_is_float, args)):
+        if function in _COMPARISONS:
+            return _compare_inputs(tx, function, args)
+        if function not in _OF_FLOATS:
+            return None
     try:
         return tx.call_in_graph("call_function", target, args, {})
     except Unsupported:
         return None
+
+
+def _is_float(value: VariableTracker) -> bool:
+    return isinstance(value, SymNodeVariable) and type(value.sym_num) is torch.SymFloat
+
+
+def _compare_inputs(tx: Translator, compare: Any, args: Arguments) -> VariableTracker | None:
+    """What comparing floats gives now, as a guard asks it again; None: one is computed, and is to
+    be known itself. torch would solve the inequality, and round."""
+    texts, values, guards = [], [], VariableTracker.propagate(args)["guards"]
+    for each in args:
+        if isinstance(each, SymNodeVariable):
+            if each.source is None or each.proxy.node.op != "placeholder":
+                return None
+            texts.append(each.source.name())
+            values.append(tx.output.graphargs[each.proxy.node].example)
+        else:
+            values.append(each.as_python_constant())
+            texts.append(f"float({str(float(values[-1]))!r})")
+    answer = bool(compare(*values))
+    text = f"({texts[0]} {_COMPARISONS[compare]} {texts[1]}) == {answer}"
+    source = next(each.source for each in args if each.source is not None)
+    return ConstantVariable(
+        answer, guards=guards | tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=text)
+    )
 
 
 def specialize(value: VariableTracker) -> VariableTracker:

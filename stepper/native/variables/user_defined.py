@@ -65,9 +65,12 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Translator
 
 
+_OF_NAMESPACES: object = vars(types.SimpleNamespace)["__setattr__"]
+"""Stores attributes as `object` does."""
 _PLAIN_BASES = (
     object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
     collections.defaultdict, collections.deque, BaseException, torch.nn.Module,
+    types.SimpleNamespace,
 )  # fmt: skip
 """Classes whose instances have their attributes in the ordinary way."""
 
@@ -455,7 +458,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def has_setattr(self) -> bool:
         """Whether its class has a method of its own for storing attributes."""
-        return lookup(type(self.value), "__setattr__") is not self.generic_setattr_method
+        own = lookup(type(self.value), "__setattr__")
+        return own not in (self.generic_setattr_method, _OF_NAMESPACES)
 
     def generic_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         """What `generic_setattr_method` does."""

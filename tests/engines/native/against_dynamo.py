@@ -33,8 +33,11 @@ from tests.engines.native import (
     sample_classes,
     sample_everyday,
     sample_functions,
+    sample_language,
     sample_modes,
+    sample_modules,
     sample_objects,
+    sample_operations,
     sample_original,
     sample_protocols,
     sample_python,
@@ -150,6 +153,7 @@ def all_programs() -> list[Program]:
         ("python around tensors", samples_of(sample_python, sample_classes)),
         ("parts of torch", samples_of(sample_torch)),
         ("as in the first tests", samples_of(sample_original)),
+        ("in more ways", samples_of(sample_language, sample_modules, sample_operations)),
     ):
         for function, args in functions:
             name = function.__name__.rstrip("_")

@@ -1,4 +1,4 @@
-"""Sizes and ints that are symbols: one capture serves many, and the guards say which."""
+"""Sizes and numbers that are symbols: one capture serves many, and the guards say which."""
 
 from __future__ import annotations
 
@@ -258,6 +258,55 @@ def test_what_can_be_computed_with_a_symbol(use: Callable[..., Any]) -> None:
         expected, got = use(torch.ones(10, 1), n), call(torch.ones(10, 1), n)
         assert repr(got) == repr(expected)
     assert count(use) == 2
+
+
+FLOATS = (0.3, 0.7, 0.30000000000000004, 0.1, 0.0, -0.5, 1.0, 1e30)
+
+
+@pytest.mark.parametrize(
+    ("use", "expected"),
+    [
+        (lambda x, p: x * p + p, 2),
+        (lambda x, p: (x.add_(1 - p), -p, p / 3, [p]), 2),
+        (lambda x, p: torch.full((2,), p * 2).clamp(max=p), 2),
+        (lambda x, p: x * p if p > 0.30000000000000001 else x - p, 3),
+        (lambda x, p: x * p if p else x - 1, 3),
+    ],
+    ids=["tensors", "floats", "arguments", "branch", "truth"],
+)
+def test_floats_that_change_are_symbols(use: Callable[..., Any], expected: int) -> None:
+    call = captured(use)
+    for p in FLOATS:
+        assert repr(call(torch.ones(2), p)) == repr(use(torch.ones(2), p))
+    assert count(use) == expected
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda x, p: x + len(f"{p:.3f}"),
+        lambda x, p: (x + 1, (min(p, 3) - 1) ** 0.5, p // 0.2, p % 0.3),
+        lambda x, p: (x + 1, max(p, 1), min(1, p), round(p, 1), {p: 2}, p.hex()),
+        lambda x, p: (x + 1, p * 2 > 0.6, p + x.shape[0] < 2.5, p in (0.1, 0.3)),
+    ],
+    ids=["text", "power", "builtins", "comparisons"],
+)
+def test_a_float_is_known_where_it_has_to_be(use: Callable[..., Any]) -> None:
+    call = captured(use)
+    for p in FLOATS:
+        assert repr(call(torch.ones(2), p)) == repr(use(torch.ones(2), p))
+
+
+def test_floats_are_known_where_the_backend_can_do_nothing_with_symbols() -> None:
+    def f(x: torch.Tensor, p: float) -> torch.Tensor:
+        return (x.sin() * p).sum()
+
+    call = captured(f, backend="aot_eager")
+    for p in (0.3, 0.7, 0.1):
+        x = torch.zeros(2, requires_grad=True)
+        call(x, p).backward()
+        assert torch.equal(x.grad, torch.full((2,), p))  # type: ignore[arg-type]  # it has one
+    assert count(f) == 3
 
 
 def test_ints_are_known_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:

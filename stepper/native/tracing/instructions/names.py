@@ -6,6 +6,8 @@ import builtins
 import sys
 import types
 
+import torch
+
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
@@ -185,7 +187,10 @@ class NameInstructions(Translator):
 
     def _found_global(self, name: str) -> VariableTracker:
         if is_polyfill(self.f_code):  # no concern of the program's, and of no guard
-            return _in_polyfill(self.f_globals.get(name, self.f_builtins.get(name)))
+            value = self.f_globals.get(name, self.f_builtins.get(name))
+            if value is torch:
+                return self.build(ConstantSource(value), value)
+            return _in_polyfill(value)
         source = self._global_source(name)
         if name in self.f_globals:
             return self.build(source, self.f_globals[name])
