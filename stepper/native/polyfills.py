@@ -676,11 +676,6 @@ def _float_tensor(*given):
     return _tensor_of(given, torch.float32)
 
 
-@_stands_for(FUNCTIONS, torch.DoubleTensor)
-def _double_tensor(*given):
-    return _tensor_of(given, torch.float64)
-
-
 @_stands_for(FUNCTIONS, torch.LongTensor)
 def _long_tensor(*given):
     if len(given) == 1 and type(given[0]) in (list, tuple):

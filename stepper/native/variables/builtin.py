@@ -329,12 +329,12 @@ def binary_op(
 
 def _union(a: VariableTracker, b: VariableTracker) -> types.UnionType | None:
     """What `|` makes of two classes; None: one is none."""
-    made: Any = None
+    made = None
     for each in (a, b):
         kind = getattr(each, "fn", getattr(each, "value", a))
         if kind is not None and type(kind) not in (type, types.UnionType, abc.ABCMeta):
             return None
-        made = kind if each is a else made | kind
+        made = kind if each is a else made | kind  # type: ignore[operator]  # a union or class
     return made if type(made) is types.UnionType else None
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
@@ -156,7 +156,7 @@ def call_symbolic(tx: Translator, function: object, args: Arguments) -> Variable
         return None
     if any(map(_is_float, args)):
         if function in _COMPARISONS:
-            return _compare_inputs(tx, function, args)
+            return _compare_inputs(tx, cast("Callable[..., object]", function), args)
         if function not in _OF_FLOATS:
             return None
     try:
@@ -169,7 +169,9 @@ def _is_float(value: VariableTracker) -> bool:
     return isinstance(value, SymNodeVariable) and type(value.sym_num) is torch.SymFloat
 
 
-def _compare_inputs(tx: Translator, compare: Any, args: Arguments) -> VariableTracker | None:
+def _compare_inputs(
+    tx: Translator, compare: Callable[..., object], args: Arguments
+) -> VariableTracker | None:
     """What comparing floats gives now, as a guard asks it again; None: one is computed, and is to
     be known itself. torch would solve the inequality, and round."""
     texts, values, guards = [], [], VariableTracker.propagate(args)["guards"]

@@ -196,13 +196,6 @@ def partial_torch(x):
     )
 
 
-class WithPM:
-    def base(self, a, k):
-        return a * k
-
-    twice = functools.partialmethod(base, k=2)
-
-
 @sample(T(3))
 def reduce_init(x):
     return (

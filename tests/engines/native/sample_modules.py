@@ -490,10 +490,6 @@ def setting(o, v):
         o.v = old
 
 
-class Cfg:
-    v = 1
-
-
 class Cfg2:
     def __init__(s):
         s.v = 1

@@ -359,9 +359,6 @@ def np_forms(x):
     )
 
 
-GC = 1
-
-
 @sample(T(3))
 def import_in(x):
     import math as m
