@@ -102,6 +102,8 @@ class Broken(msgspec.Struct, frozen=True):
     """The instruction's."""
     called: str = ""
     """Where the program has the function from that the instruction calls, as a source."""
+    of_torch: bool = False
+    """Whether that is torch's own."""
     checks: bool = False
     """Whether the program does nothing but raise on one side of the condition."""
     library: bool = False
@@ -121,6 +123,8 @@ class Broken(msgspec.Struct, frozen=True):
     decides: bool = False
     """Whether the program decides by what the instruction returns, there or where it is handed to,
     and goes on either way."""
+    ends_a_loop: bool = False
+    """Whether what it decides is if a loop goes on."""
     types: frozenset[str] = frozenset()
     """The types of the function's locals."""
     wrapped: bool = False
@@ -281,6 +285,13 @@ def _clock(broken: Broken) -> Remedy | None:
     return Remedy("measure around the call of the compiled function")
 
 
+def _disabled_by_torch(broken: Broken) -> Remedy | None:
+    """What is disabled is torch's own."""
+    if not broken.of_torch or broken.kind not in _DISABLED:
+        return None
+    return Remedy("torch itself disables it: call it before or after the compiled function")
+
+
 def _handed_over(broken: Broken) -> Remedy | None:
     """A library calls a function that is disabled: a hook, a method of the program's class."""
     if not broken.library or broken.kind not in _DISABLED:
@@ -332,12 +343,13 @@ def _check(broken: Broken) -> Remedy | None:
 
 
 def _loop(broken: Broken) -> Remedy | None:
-    """`while` on data."""
-    if _first_word(broken) != "while" or broken.kind not in {_BRANCHES, *_NUMBER}:
+    """A loop, `while` or `for`, that goes on or ends by data."""
+    ends = broken.ends_a_loop or _first_word(broken) == "while"
+    if not ends or broken.kind not in {_BRANCHES, *_NUMBER}:
         return None
     return Remedy(
-        "how often the loop runs depends on data: run it a fixed number of times, with torch.where "
-        "for those that are too many; or torch._higher_order_ops.while_loop"
+        "how often the loop runs depends on data: compile one round of it, with the loop around "
+        "that; or run it a fixed number of times, with torch.where for those that are too many"
     )
 
 
@@ -612,6 +624,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "warnings.warn": _warning,
     "logging": _logging,
     "time": _clock,
+    "disabled by torch": _disabled_by_torch,
     "disabled": _handed_over,
     "around a module": _around_a_module,
     "library": _inside_library,
@@ -620,7 +633,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "vmap": _mapped,
     "autograd.Function": _differentiated,
     "check": _check,
-    "while": _loop,
+    "loop": _loop,
     "range": _rounds,
     "decision": _decision,
     "Python value": _python_value,

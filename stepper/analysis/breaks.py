@@ -25,7 +25,7 @@ import msgspec
 
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import Broken, advised
-from stepper.analysis.decisions import decides, raises_either_way
+from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
 from stepper.analysis.sites import own_frame
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, is_installed, one_line, source_line
@@ -349,13 +349,16 @@ class _Reader:
         place = row[1] if row is not None else (stack[-1] if stack else None)
         library = place is not None and is_installed(place.filename)
         leads_there = self._leads_there(found) if library and row is not None else ""
+        called = self._called(found, row[0]) if row is not None else None
+        decided = decided_at(self._codes_to(found)) if row is not None else None
         return Broken(
             kind=kinds[0],
             explanation=_explanation(found, kinds),
             context=one_line(context_of(found)),
             statement=row[2].strip() if row is not None else "",
             opname=row[0].opname if row is not None else "",
-            called=self._called(found, row[0]) if row is not None else "",
+            called=called.source if called is not None else "",
+            of_torch=called is not None and called.brief.startswith("torch."),
             checks=row is not None and self._checks(found),
             library=library,
             leads_there=leads_there,
@@ -364,7 +367,8 @@ class _Reader:
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
             mapped=row is not None and self._within(found, _VMAP),
             differentiated=row is not None and self._within(found, _FUNCTIONS),
-            decides=row is not None and decides(self._codes_to(found)),
+            decides=decided is not None,
+            ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             wrapped=row is not None and self._within(found, _WRAPPER),
             types=self._types(found) if row is not None else frozenset(),
         )
@@ -389,9 +393,8 @@ class _Reader:
         names = (code.filename for code, _ in self._codes_to(found))
         return any(name.endswith(file) and is_installed(name) for name in names)
 
-    def _called(self, found: GraphBreak, row: Instruction) -> str:
-        value = called_at(self._recording.state(found.moment), row)
-        return (value.source if value is not None else "") or ""
+    def _called(self, found: GraphBreak, row: Instruction) -> Value | None:
+        return called_at(self._recording.state(found.moment), row)
 
     def _checks(self, found: GraphBreak) -> bool:
         moment = self._recording.moment(found.moment)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from stepper.model.program import Code, Instruction
 
 _CONDITIONAL = ("POP_JUMP_", "JUMP_IF_")
+_LEAVING = ("RETURN_", "RAISE_", "RERAISE")
 _LEAVING_ALONE = ("TO_BOOL", "UNARY_NOT", "LOAD_ATTR", "NOP", "CACHE")
 _COMPARING = ("COMPARE_OP", "IS_OP", "CONTAINS_OP")
 
@@ -28,19 +29,48 @@ def _raises(instructions: Sequence[Instruction]) -> bool:
     return False
 
 
-def decides(way: Iterable[tuple[Code, int]]) -> bool:
-    """Whether the program decides by what an instruction leaves, in its function or, where that
-    returns it, in the one that calls, and goes on either way.
+def decided_at(way: Iterable[tuple[Code, int]]) -> tuple[Code, int] | None:
+    """The jump by which the program decides by what an instruction leaves, in its function or,
+    where that returns it, in the one that calls; None: it does not, or it only raises then.
 
     `way`: the function and the index of the instruction, then those that call it."""
-    for depth, (code, at) in enumerate(way):
+    for code, at in way:
         rows = code.instructions
-        if depth and _decides(rows, at):  # it calls what says whether an object is true
-            return True
+        if _decides(rows, at):  # it asks itself, or calls what says whether an object is true
+            return code, at
         found = _used(rows, at + 1)
         if found is None or not rows[found].opname.startswith("RETURN_"):
-            return found is not None and _decides(rows, found)
+            return (code, found) if found is not None and _decides(rows, found) else None
+    return None
+
+
+def ends_a_loop(rows: Sequence[Instruction], at: int) -> bool:
+    """Whether a jump decides if a loop goes on: one of its two sides comes back to it."""
+    target = rows[at].target
+    return target is not None and _comes_to(rows, target, at) != _comes_to(rows, at + 1, at)
+
+
+def _comes_to(rows: Sequence[Instruction], start: int, end: int) -> bool:
+    ahead, seen = [start], {start}
+    while ahead:
+        at = ahead.pop()
+        if at == end:
+            return True
+        for after in _after(rows, at):
+            if after not in seen:
+                seen.add(after)
+                ahead.append(after)
     return False
+
+
+def _after(rows: Sequence[Instruction], at: int) -> Iterator[int]:
+    """Where an instruction goes on."""
+    row = rows[at]
+    if row.target is not None:
+        yield row.target
+    always = row.opname.startswith("JUMP_") and not row.opname.startswith(_CONDITIONAL)
+    if not always and not row.opname.startswith(_LEAVING) and at + 1 < len(rows):
+        yield at + 1
 
 
 def _decides(rows: Sequence[Instruction], at: int) -> bool:

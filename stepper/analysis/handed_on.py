@@ -12,8 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from stepper.analysis.left_on_stack import left_on_stack
-from stepper.analysis.sites import in_torch
+from stepper.analysis.sites import in_dynamo, in_torch
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
+from stepper.client.text import in_standard_library
 from stepper.model.trace import Frame, State, Translation
 from stepper.recording.reader import Recording
 
@@ -80,7 +81,10 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
         state = recording.state(frame.first_moment) if recording.has(frame.first_moment) else None
         if state is None or not _has_handed(state):
             continue
-        if not in_torch(recording.code(frame.code).filename):
+        filename = recording.code(frame.code).filename
+        if in_standard_library(filename) or in_dynamo(filename):
+            continue  # typing.cast, say, which a wrapper calls, or what Dynamo has for it
+        if not in_torch(filename):
             yield frame, state
             return
         in_torchs = in_torchs or (frame, state)

@@ -11,12 +11,17 @@ from typing import NamedTuple
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompile_series import Series
 from stepper.analysis.recompiles import changes_of
+from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import function_name
+from stepper.client.text import function_name, is_installed, place_text
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 
+HANDED_OVER = frozenset(
+    {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}
+)
+"""What is never a symbol, and can be made the same where a value is handed over."""
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
 _ARGUMENTS = {
@@ -396,8 +401,23 @@ def _died(it: Changing) -> str:
             f"statement before its call; else remove that break (why-break {it.left_by} says how)."
         )
     return (
-        "An object that the entry knows by identity has died (a function, class or code made at "
-        "run time): keep it alive, or make it once."
+        f"{it.name}{_of_what(it)}, which the entry knows by identity, has died since, and there is "
+        "another: make it once, and keep it alive."
+    )
+
+
+def _of_what(it: Changing) -> str:
+    """The type of what has died, and the program's line from which a library's function that is
+    compiled has it."""
+    newest = it.history.recompilations[it.series.newest]
+    failures = newest.nearest.failures if newest.nearest is not None else ()
+    origins = [each.origin for each in failures if each.kind == "INVALID" and each.origin]
+    value = origins[0].value if origins else None
+    stack = newest.translation.python_stack if is_installed(it.history.filename) else ()
+    own = own_frame(stack)
+    where = f"of {place_text(own, it.recording.facts.cwd)}" if own else ""
+    return f" ({', '.join(filter(None, (value.type if value else '', where)))})" * bool(
+        value or own
     )
 
 
@@ -454,12 +474,6 @@ _ROWS: dict[str, _Row] = {
 _KNOWN = frozenset(row.what for row in _ROWS.values())
 
 
-_HANDED_OVER = frozenset(
-    {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}
-)
-"""What can be made the same where a value is handed over."""
-
-
 def _left_by_a_break(it: Changing) -> str:
     return (
         f"{it.name} is what {it.left_by} goes on with after its graph break, with another "
@@ -475,7 +489,7 @@ def _rule(row: _Row) -> Rule:
         else:
             asked = it.series.kind in row.kinds
         said = row.text(it) if asked else ""
-        if said and it.left_by and row.what in _HANDED_OVER:
+        if said and it.left_by and row.what in HANDED_OVER:
             said = _left_by_a_break(it)
         return it.advise(said) if said else None
 

@@ -14,10 +14,11 @@ import msgspec
 from stepper.analysis.advice import Advice, Changing, Entries, Rule
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
-from stepper.analysis.kind_rules import KIND_RULES
+from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
-from stepper.analysis.recompiles import apart, changes_of, recompilations
+from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_equal
+from stepper.analysis.sources import unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Setting
@@ -31,6 +32,8 @@ _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 
 _UNSURE = frozenset({"0/1", "0/1 condition"})
 """Rules whose advice is for one entry, and does not suit all that operators do."""
+_FOR_ONE = frozenset({"number made dynamic", "size made dynamic"})
+"""Rules whose advice saves the entry for the first value, if nothing else needs it."""
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
@@ -52,11 +55,27 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
+    found = [each for each in found if each.rule not in _FOR_ONE or _saves(history, each)]
     found.sort(key=lambda each: each.rule in _UNSURE)
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def _saves(history: History, advice: Advice) -> bool:
+    """Whether something was compiled again because of this, and of nothing that never is a
+    symbol."""
+    for each in history.recompilations:
+        changed = [] if each.nearest is None else changes_of(each.nearest)
+        mine = any(_is(change, advice) for change in changed)
+        if mine and not any(change.by.what in HANDED_OVER for change in changed):
+            return True
+    return False
+
+
+def _is(change: Change, advice: Advice) -> bool:
+    return (unscoped(change.source), change.by.aspect) == (advice.source, advice.aspect)
 
 
 def _first_asked_first(entries: Entries, found: list[Advice]) -> list[Advice]:

@@ -25,7 +25,7 @@ from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
 from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_in, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import in_dynamo, program_line
-from stepper.analysis.sources import path_of, spelled, unscoped
+from stepper.analysis.sources import Path, path_of, spelled, unscoped
 from stepper.analysis.walks import (
     Calls,
     compilations,
@@ -38,7 +38,7 @@ from stepper.analysis.wanted import Wanted, differing, symbolic, varying, wanted
 from stepper.client.frame_names import is_meant
 from stepper.client.text import is_installed, source_line
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, text_of
+from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, literal, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.shapes import ShapeStep, ShapeStepKind
@@ -68,6 +68,7 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
     "DEFAULT_DEVICE": ("default_device",),
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
+_OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
@@ -317,7 +318,7 @@ class Change(NamedTuple):
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
     another size are left out, and conditions on strides that are known to differ, and whatever
-    differs of another function that a wrapper wraps."""
+    differs of another function that a wrapper wraps, or within what is of another type."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
     laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)
@@ -333,7 +334,15 @@ def changes_of(tried: Tried) -> list[Change]:
             ]
         else:
             found.append(Change(each.source, Difference(""), each))
-    return found
+    others = [path_of(each.source) for each in found if each.by.what == "type"]
+    return [each for each in found if not _within(path_of(each.source), others)]
+
+
+def _within(path: Path | None, others: list[Path | None]) -> bool:
+    """Whether one of the others leads to what is a part of it."""
+    return path is not None and any(
+        each is not None and each != path and each.leads_to(path) for each in others
+    )
 
 
 def recompilations(
@@ -715,6 +724,8 @@ def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) 
     for words in said:
         if state and (words.entry, words.kind) == (entry, guard.kind):
             differences = tuple(Difference(each.what) for each in words.differences)
+    if guard.kind in _OF_NAN and not differences:
+        differences = (Difference("value", Words("nan"), literal(text_of(check.actual))),)
     if guard.kind == "OBJECT_ALIASING":
         differences = tuple(
             msgspec.structs.replace(each, expected=Words(spelled(text_of(each.expected))))

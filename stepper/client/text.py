@@ -93,6 +93,11 @@ def is_installed(filename: str) -> bool:
     return _INSTALLED.search(filename) is not None or filename.startswith("<frozen")
 
 
+def in_standard_library(filename: str) -> bool:
+    """Whether a file is Python's own."""
+    return is_installed(filename) and "-packages" not in filename
+
+
 def time_text(seconds: float, *, utc: bool = False) -> str:
     """`2026-03-01 12:00:00`, in UTC `2026-03-01T12:00:00Z`; empty when it is no time."""
     try:

@@ -541,7 +541,7 @@ def sizes_and_a_counter(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause=("kind dies", "an object that it depends on has died: kind"),
-    advice="keep it alive, or make it once",
+    advice="there is another: make it once, and keep it alive",
     counts=(2, 1),
 )  # fmt: skip
 def class_that_dies(run: Run) -> None:

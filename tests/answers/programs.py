@@ -24,6 +24,7 @@ from tests.answers import (  # noqa: F401
     specialized,
     state,
     swept_again,
+    swept_fifth,
     swept_fourth,
     swept_third,
     trained,
