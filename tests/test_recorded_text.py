@@ -55,7 +55,8 @@ IN_ANALYSIS = {
         "_shared": "torch's: the context of a break",
     },
     "decisions.py": {
-        "decides": "CPython's names of instructions",
+        "_after": "CPython's names of instructions",
+        "decided_at": "CPython's names of instructions",
         "_decides": "CPython's names of instructions",
         "_loads": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",
@@ -64,6 +65,7 @@ IN_ANALYSIS = {
     "breaks.py": {
         "": "torch's: the message of a graph break, the name of a resume function",
         "_hints": "torch's message",
+        "facts": "the name of a function",
         "cause": "torch's message",
         "_explanation": "torch's message",
         "_operands": "CPython's names of instructions",
