@@ -24,7 +24,7 @@ ones = torch.ones
     advice="The entry requires (x.size()[2] // 8)*(x.size()[2] // 8) == 16",
     counts=(2, 1),
     never=("Ne(Mod(",),
-    function="Embedded",
+    function="Embedded.forward",
 )  # fmt: skip
 def image_of_its_usual_size(run: Run) -> None:
     """As the vision transformers do that interpolate their positions."""
