@@ -613,35 +613,26 @@ def _product(*iterables, repeat=1):
 @_stands_for(ITERATORS, itertools.combinations)
 def _combinations(iterable, r):
     pool = tuple(iterable)
-    return _giving(_chosen(pool, len(pool), r))
-
-
-def _chosen(pool, count, r):
-    if r < 0:
-        refuse()
-    found = [((), 0)]
-    for _ in range(r):
-        found = [
-            ((*before, pool[index]), index + 1)
-            for before, start in found
-            for index in range(start, count)
-        ]
-    return [before for before, _ in found]
+    return _giving(_chosen(pool, len(pool), r, 1))
 
 
 @_stands_for(ITERATORS, itertools.combinations_with_replacement)
 def _combinations_with_replacement(iterable, r):
     pool = tuple(iterable)
+    return _giving(_chosen(pool, len(pool), r, 0))
+
+
+def _chosen(pool, count, r, step):
     if r < 0:
         refuse()
-    found = [()]
+    found = [((), 0)]
     for _ in range(r):
         found = [
-            (*before, index)
-            for before in found
-            for index in range(before[-1] if before else 0, len(pool))
+            ((*before, pool[index]), index + step)
+            for before, start in found
+            for index in range(start, count)
         ]
-    return _giving([tuple([pool[index] for index in indices]) for indices in found])
+    return [before for before, _ in found]
 
 
 @_stands_for(ITERATORS, itertools.permutations)
