@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import msgspec
 
+from stepper.analysis.unseen import unseen_text
 from stepper.report.telling import NOTHING, Told
 
 FORMAT = 2
@@ -57,6 +58,12 @@ class About(msgspec.Struct, frozen=True):
     """The last moment; 0 when there is none."""
     redacted: bool
     """Whether all text of the program was left out."""
+
+    @property
+    def unseen(self) -> str:
+        """What is said of a program that was not seen to its end; empty: it was."""
+        why = self.ended or ("the reason is redacted" if self.redacted else "")
+        return "" if self.whole else unseen_text(why)
 
 
 class Totals(msgspec.Struct, frozen=True):

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
-from stepper.analysis.unseen import unseen_text
 from stepper.client.text import clip, plural
 from stepper.report.contents import Cause, Entry, Guard, Recompiled, Report, Where
 from stepper.report.linking import command_of, walk_name
@@ -55,8 +54,8 @@ def _lines(report: Report) -> Iterator[str]:
         )
     )
     yield ""
-    if not about.whole:
-        yield from (f"The recording {span(unseen_text(about.ended))}.", "")
+    if about.unseen:
+        yield from (f"The recording {span(about.unseen)}.", "")
     yield f"`@N` is a moment: {span(command_of(about.recording, 'N'))} shows it."
     yield from _frames(report)
     yield from _failures(report)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib.resources import files
 
-from stepper.analysis.unseen import unseen_text
 from stepper.client.text import plural
 from stepper.report.contents import Moment, Report, Walk
 from stepper.report.drawn_timeline import drawn_timeline, mood
@@ -98,7 +97,7 @@ def _about(report: Report) -> Html:
         ("program", code(about.program)),
         ("directory", code(about.directory)),
         ("started", about.started),
-        ("ended", about.ended if about.whole else unseen_text(about.ended)),
+        ("ended", about.unseen or about.ended),
         ("with", ", ".join(filter(None, (
             f"torch {about.torch}", f"python {about.python}", f"engine {about.engine}",
             f"stepper {about.stepper}", rank,

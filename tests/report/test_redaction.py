@@ -107,6 +107,18 @@ def test_a_redacted_report_still_says_what_happened(format: str, secretive: Reco
     assert "float32" in text or "f32" in text
 
 
+@pytest.mark.parametrize("show", [markdown, page])
+def test_a_redacted_report_invents_no_reason_for_a_missing_end(
+    show: Callable[[Any], str], tmp_path: Path
+) -> None:
+    path = Tape(str(tmp_path / "full.stepper")).close("the disk is full")
+    with contextlib.closing(Recording.open(path)) as read:
+        assert "has no end (the disk is full)" in show(gather(read))
+        said = show(gather(read, redact=True))
+    assert "has no end (the reason is redacted)" in said
+    assert "killed" not in said
+
+
 @pytest.mark.parametrize(
     ("code", "told"),
     [
