@@ -6,6 +6,7 @@ import codecs
 import contextlib
 import errno
 import os
+import select
 import struct
 import threading
 
@@ -108,6 +109,11 @@ class PseudoTerminal:
         except OSError:
             return 0
         try:
+            # What is written reaches the other side by a thread of the kernel, and is not counted
+            # until then. To poll waits for that thread.
+            poll = select.poll()
+            poll.register(slave, select.POLLIN)
+            poll.poll(0)
             (left,) = struct.unpack("i", fcntl.ioctl(slave, termios.FIONREAD, bytes(4)))
         except OSError:
             return 0

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from stepper.client.terminal import PseudoTerminal
 from stepper.client.waiting import reads_terminal, waits_for_input
 from tests.debuggee.harness import until
 
@@ -83,3 +84,17 @@ def test_a_program_that_waits_for_something_else_does_not() -> None:
         program.stdout.readline()
         assert not waits_for_input(program.pid)
         program.kill()
+
+
+def test_a_line_that_is_just_typed_is_not_read_yet() -> None:
+    terminal = PseudoTerminal(echo=False)
+    its = os.open(terminal.name, os.O_RDONLY | os.O_NOCTTY)
+    try:
+        for _ in range(500):  # of as many some were not counted, before the kernel had moved them
+            terminal.write("x\n")
+            assert terminal.unread == 2
+            assert os.read(its, 10) == b"x\n"
+            assert terminal.unread == 0
+    finally:
+        os.close(its)
+        terminal.close()
