@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Translator
 
 
-_OF_NAMESPACES: object = vars(types.SimpleNamespace)["__setattr__"]
+_OF_NAMESPACES: object = types.SimpleNamespace.__setattr__
 """Stores attributes as `object` does."""
 _PLAIN_BASES = (
     object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
