@@ -909,16 +909,12 @@ class NodeMarks:
     def sync(self) -> None:
         """Report what came and went; for subclasses."""
 
-class NodeRows(NodeMarks):
-    """Reports them to a `stepper.debuggee.recorder.Recorder`: of that `steps`, `node_ids`,
-    `write_node`, `write_node_erased`, `event_at` and `node` are used, and of an attempt `id` and
-    `translation.counts["nodes"]`."""
+class NodeRecords(NodeMarks):
+    """Puts them into records."""
 
     def __init__(
         self,
         record: Callable[..., Any],
-        replace: Callable[..., Any],
-        kind: str,
         node: type,
         argument: Callable[[Any], str],
         called: Callable[[Any], str],
@@ -930,8 +926,7 @@ class NodeRows(NodeMarks):
         modes: Callable[[], bool],
         tensor_meta: Callable[..., Any],
     ) -> None:
-        """`record` makes a `stepper.model.trace.Node` of its first fields, up to `source`, and
-        `replace` another one with some of them changed. `kind` is that of a node's event. Words
+        """`record` makes a `stepper.model.trace.Node` of its first fields, up to `source`. Words
         come from `argument` (see `node_words`, which has `node`, too), from `called` of a target
         that is no str, from `source` of a placeholder, and from `meta` of an example value, behind
         its TensorMeta if it has one.
@@ -941,17 +936,14 @@ class NodeRows(NodeMarks):
         stride, device, requires_grad, layout and an empty str: unless there are `modes` of torch
         functions. Its device is in the field `fake_device`."""
 
-    def record_inserted(self, recorder: Any, attempt: Any, aloud: bool, /) -> None:
-        """Report the nodes in `inserted` that are not known and in a graph of ours, one by one, and
-        let go of each; `aloud`: by `recorder.node`, which may stop there."""
+    def record(self, node: Any, id: int, attempt: int, moment: int, /) -> Any:
+        """The record of a node that was not known, of a graph in `graphs`."""
 
-    def record_removed(self, recorder: Any, /) -> None:
-        """Report those in `removed` that are not in `inserted`, as they were and where they were,
-        as erased, and let go of each, in `inserted`, too."""
+    def target(self, node: Any, /) -> str:
+        """What a node calls, in words."""
 
-    def record_renamed(self, recorder: Any, node: Any, /) -> None:
-        """Report a node and its users, as far as they are known, under other names or with other
-        arguments than their records have, as erased and as new."""
+    def arguments(self, node: Any, /) -> str:
+        """A node's arguments as text, cut where it is long."""
 
     def rank(self, node: Any, /) -> float:
         """A number between those of the nearest known nodes of its graph."""

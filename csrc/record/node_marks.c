@@ -45,8 +45,9 @@ node_marks_report(Steps *steps)
     return answer == NULL ? -1 : 0;
 }
 
-int
-node_marks_is_ours(NodeMarks *self, PyObject *node)
+/* Whether a node is in a graph of ours; -1 with an exception. */
+static int
+is_ours(NodeMarks *self, PyObject *node)
 {
     PyObject *graph = PyObject_GetAttr(node, ID(graph));
     PyObject *id = graph == NULL ? NULL : PyLong_FromVoidPtr(graph);
@@ -65,7 +66,7 @@ PyObject *
 node_marks_inserted(Steps *steps, PyObject *node)
 {
     NodeMarks *self = marks_of(steps);
-    int ours = self == NULL ? 0 : node_marks_is_ours(self, node);
+    int ours = self == NULL ? 0 : is_ours(self, node);
     if (ours < 0 || (ours && PyDict_SetItem(self->inserted, node, Py_None) < 0)) {
         return NULL;
     }

@@ -23,9 +23,6 @@ int node_marks_begin(NodeMarks *self);
 int node_marks_traverse(NodeMarks *self, visitproc visit, void *arg);
 int node_marks_clear(NodeMarks *self);
 
-/* Whether a node is in a graph of ours; -1 with an exception. */
-int node_marks_is_ours(NodeMarks *self, PyObject *node);
-
 /* The methods of Steps that this file has. */
 PyObject *node_marks_inserted(struct Steps *self, PyObject *node);
 PyObject *node_marks_removed(struct Steps *self, PyObject *node);

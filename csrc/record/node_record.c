@@ -7,12 +7,37 @@
    functions of Python, and what is common to many nodes (what they call, the properties of their
    tensors) once. */
 
-#include "record/node_rows.h"
+#include "record/node_record.h"
+
+#include "record/steps.h"
 
 #include "describe/node_words.h"
 #include "support/fields.h"
 #include "support/names.h"
 #include "support/shorten.h"
+
+/* What a NodeRecords is given, in the order of the parameters of __init__ in stepper/_C.pyi. */
+enum {
+    RECORD,
+    NODE,
+    ARGUMENT,
+    CALLED,
+    META,
+    SOURCE, /* of nodes */
+    FAKE,
+    FAKE_DEVICE,
+    STRIDED,
+    MODES,
+    TENSOR_META, /* of their example values */
+    GIVEN
+};
+
+typedef struct {
+    NodeMarks marks;
+    PyObject *given[GIVEN];
+    PyObject *targets; /* what was called, by id: itself and in words */
+    PyObject *metas;   /* TensorMeta by what it says, as arguments of TENSOR_META */
+} NodeRecords;
 
 enum { MAX_ARGUMENTS = 400 }; /* characters of a node's arguments as text */
 
@@ -32,7 +57,7 @@ is_text(PyObject *object, const char *text)
 /* The next node in a direction that was reported, a new reference: 1, with its rank; 0: there is
    none, and this is the graph's root; -1: an exception. */
 static int
-neighbour(NodeRows *self, PyObject *node, PyObject *direction, PyObject **found, double *rank)
+neighbour(NodeRecords *self, PyObject *node, PyObject *direction, PyObject **found, double *rank)
 {
     PyObject *at = PyObject_GetAttr(node, direction);
     int known = -1;
@@ -71,8 +96,8 @@ is_placeholder(PyObject *node)
     return is;
 }
 
-int
-node_record_rank(NodeRows *self, PyObject *node, double *rank)
+static int
+rank_of(NodeRecords *self, PyObject *node, double *rank)
 {
     PyObject *before = NULL, *after = NULL;
     double low = 0.0, high = 0.0;
@@ -98,7 +123,7 @@ node_record_rank(NodeRows *self, PyObject *node, double *rank)
 
 /* How its graph is called: the second of what is held of it. */
 static PyObject *
-graph_name(NodeRows *self, PyObject *node)
+graph_name(NodeRecords *self, PyObject *node)
 {
     PyObject *graph = PyObject_GetAttr(node, ID(graph));
     PyObject *id = graph == NULL ? NULL : PyLong_FromVoidPtr(graph);
@@ -118,7 +143,7 @@ graph_name(NodeRows *self, PyObject *node)
 /* --- what it says */
 
 static PyObject *
-target_words(NodeRows *self, PyObject *target)
+target_words(NodeRecords *self, PyObject *target)
 {
     if (PyUnicode_CheckExact(target)) {
         return Py_NewRef(target);
@@ -141,8 +166,8 @@ target_words(NodeRows *self, PyObject *target)
     return words;
 }
 
-PyObject *
-node_record_target(NodeRows *self, PyObject *node)
+static PyObject *
+target_of(NodeRecords *self, PyObject *node)
 {
     PyObject *target = PyObject_GetAttr(node, ID(target));
     PyObject *words = target == NULL ? NULL : target_words(self, target);
@@ -150,8 +175,8 @@ node_record_target(NodeRows *self, PyObject *node)
     return words;
 }
 
-PyObject *
-node_record_arguments(NodeRows *self, PyObject *node)
+static PyObject *
+arguments_of(NodeRecords *self, PyObject *node)
 {
     PyObject *positional = PyObject_GetAttr(node, ID(_args)), *text = NULL;
     PyObject *named = positional == NULL ? NULL : PyObject_GetAttr(node, ID(_kwargs));
@@ -167,8 +192,8 @@ node_record_arguments(NodeRows *self, PyObject *node)
     return text == NULL ? NULL : shorten(text, MAX_ARGUMENTS);
 }
 
-PyObject *
-node_record_inputs(PyObject *node)
+static PyObject *
+inputs_of(PyObject *node)
 {
     PyObject *nodes = PyObject_GetAttr(node, ID(_input_nodes));
     PyObject *all = nodes == NULL ? NULL : PySequence_Tuple(nodes);
@@ -188,7 +213,7 @@ node_record_inputs(PyObject *node)
 }
 
 static PyObject *
-source_of(NodeRows *self, PyObject *node)
+source_of(NodeRecords *self, PyObject *node)
 {
     int is = is_placeholder(node);
     return is < 0 ? NULL
@@ -230,7 +255,7 @@ are_numbers(PyObject *sizes)
 /* Where a fake tensor claims to be. FakeTensor.device, a property, says "meta" while torch runs a
    kernel on it, and a node can be told in the midst of one. */
 static PyObject *
-device_of(NodeRows *self, PyObject *value)
+device_of(NodeRecords *self, PyObject *value)
 {
     PyObject *device = fields_get(value, self->given[FAKE_DEVICE]);
     if (device == NULL && !PyErr_Occurred()) {
@@ -242,7 +267,7 @@ device_of(NodeRows *self, PyObject *value)
 /* The properties of a fake tensor as arguments of TENSOR_META; NULL without an exception: they are
    not as plain as that. */
 static PyObject *
-fake_properties(NodeRows *self, PyObject *value)
+fake_properties(NodeRecords *self, PyObject *value)
 {
     /* A mode would be told of each property that is read. Nobody else is: the class of fake tensors
        has no function of torch's protocol. */
@@ -276,7 +301,7 @@ fake_properties(NodeRows *self, PyObject *value)
 
 /* The TensorMeta of a fake tensor; NULL without an exception: see above. */
 static PyObject *
-fake_meta(NodeRows *self, PyObject *value)
+fake_meta(NodeRecords *self, PyObject *value)
 {
     PyObject *properties = fake_properties(self, value);
     if (properties == NULL) {
@@ -295,7 +320,7 @@ fake_meta(NodeRows *self, PyObject *value)
 
 /* Its value as a TensorMeta and in words: one of the two, new references; -1 with an exception. */
 static int
-describe_value(NodeRows *self, PyObject *node, PyObject **meta, PyObject **text)
+describe_value(NodeRecords *self, PyObject *node, PyObject **meta, PyObject **text)
 {
     PyObject *value = example_of(node), *both = NULL;
     if (value != NULL && value == Py_None) {
@@ -324,21 +349,17 @@ describe_value(NodeRows *self, PyObject *node, PyObject **meta, PyObject **text)
 
 /* --- all of it */
 
-PyObject *
-node_record_number(PyObject *ids)
+static int
+is_made(const NodeRecords *self)
 {
-    PyObject *number = NULL;
-    if (PyIter_Check(ids) && (number = PyIter_Next(ids)) == NULL && !PyErr_Occurred()) {
-        PyErr_SetString(PyExc_RuntimeError, "no numbers are left for nodes");
+    if (self->metas == NULL) {
+        PyErr_SetString(PyExc_RuntimeError, "__init__ of NodeRecords was not called");
     }
-    else if (!PyIter_Check(ids)) {
-        PyErr_SetString(PyExc_TypeError, "the numbers of nodes come from an iterator");
-    }
-    return number;
+    return self->metas != NULL;
 }
 
-PyObject *
-node_record(NodeRows *self, const Steps *steps, PyObject *attempt, PyObject *ids, PyObject *node)
+static PyObject *
+records_record(NodeRecords *self, PyObject *const *args, Py_ssize_t count)
 {
     /* In the order of stepper.model.trace.Node. */
     enum {
@@ -357,21 +378,26 @@ node_record(NodeRows *self, const Steps *steps, PyObject *attempt, PyObject *ids
         FROM,
         ALL
     };
-    PyObject *fields[ALL] = {NULL}, *record = NULL;
+    if (count != 4) {
+        return PyErr_Format(PyExc_TypeError, "record(node, id, attempt, moment)");
+    }
+    if (!is_made(self)) {
+        return NULL;
+    }
+    PyObject *node = args[0], *fields[ALL] = {NULL}, *record = NULL;
     double rank;
     if (describe_value(self, node, &fields[TENSOR], &fields[TEXT]) == 0
-        && node_record_rank(self, node, &rank) == 0
-        && (fields[GRAPH] = graph_name(self, node)) != NULL
+        && rank_of(self, node, &rank) == 0 && (fields[GRAPH] = graph_name(self, node)) != NULL
         && (fields[RANK] = PyFloat_FromDouble(rank)) != NULL
         && (fields[NAME] = PyObject_GetAttr(node, ID(name))) != NULL
         && (fields[OP] = PyObject_GetAttr(node, ID(op))) != NULL
-        && (fields[TARGET] = node_record_target(self, node)) != NULL
-        && (fields[ARGS] = node_record_arguments(self, node)) != NULL
-        && (fields[INPUTS] = node_record_inputs(node)) != NULL
-        && (fields[FROM] = source_of(self, node)) != NULL
-        && (fields[MOMENT] = PyLong_FromLongLong(steps->moment)) != NULL
-        && (fields[ID] = node_record_number(ids)) != NULL) {
-        fields[ATTEMPT] = Py_NewRef(attempt);
+        && (fields[TARGET] = target_of(self, node)) != NULL
+        && (fields[ARGS] = arguments_of(self, node)) != NULL
+        && (fields[INPUTS] = inputs_of(node)) != NULL
+        && (fields[FROM] = source_of(self, node)) != NULL) {
+        fields[ID] = Py_NewRef(args[1]);
+        fields[ATTEMPT] = Py_NewRef(args[2]);
+        fields[MOMENT] = Py_NewRef(args[3]);
         record = PyObject_Vectorcall(self->given[RECORD], fields, ALL, NULL);
     }
     for (int i = 0; i < ALL; i++) {
@@ -379,3 +405,119 @@ node_record(NodeRows *self, const Steps *steps, PyObject *attempt, PyObject *ids
     }
     return record;
 }
+
+static PyObject *
+records_target(NodeRecords *self, PyObject *node)
+{
+    return is_made(self) ? target_of(self, node) : NULL;
+}
+
+static PyObject *
+records_arguments(NodeRecords *self, PyObject *node)
+{
+    return is_made(self) ? arguments_of(self, node) : NULL;
+}
+
+static PyObject *
+records_rank(NodeRecords *self, PyObject *node)
+{
+    double rank;
+    return is_made(self) && rank_of(self, node, &rank) == 0 ? PyFloat_FromDouble(rank) : NULL;
+}
+
+static PyObject *
+records_forget(NodeRecords *self, PyObject *Py_UNUSED(ignored))
+{
+    if (self->metas != NULL) {
+        PyDict_Clear(self->marks.graphs);
+        PyDict_Clear(self->marks.known);
+        PyDict_Clear(self->marks.inserted);
+        PyDict_Clear(self->targets);
+        PyDict_Clear(self->metas);
+        if (PyList_SetSlice(self->marks.removed, 0, PY_SSIZE_T_MAX, NULL) < 0) {
+            return NULL;
+        }
+    }
+    self->marks.changed = 0;
+    Py_RETURN_NONE;
+}
+
+/* --- the type */
+
+static int
+records_init(NodeRecords *self, PyObject *args, PyObject *kwargs)
+{
+    static char *names[] = {"record", "node",        "argument", "called", "meta",        "source",
+                            "fake",   "fake_device", "strided",  "modes",  "tensor_meta", NULL};
+    PyObject *given[GIVEN];
+    if (!PyArg_ParseTupleAndKeywords(
+            args, kwargs, "OO!OOOOOUOOO:NodeRecords", names, &given[RECORD], &PyType_Type,
+            &given[NODE], &given[ARGUMENT], &given[CALLED], &given[META], &given[SOURCE],
+            &given[FAKE], &given[FAKE_DEVICE], &given[STRIDED], &given[MODES], &given[TENSOR_META])
+        || node_marks_begin(&self->marks) < 0) {
+        return -1;
+    }
+    for (int i = 0; i < GIVEN; i++) {
+        self->given[i] = Py_NewRef(given[i]);
+    }
+    PyUnicode_InternInPlace(&self->given[FAKE_DEVICE]); /* the name of a field */
+    if ((self->targets = PyDict_New()) == NULL) {
+        return -1;
+    }
+    self->metas = PyDict_New();
+    return self->metas == NULL ? -1 : 0;
+}
+
+static int
+records_traverse(NodeRecords *self, visitproc visit, void *arg)
+{
+    for (int i = 0; i < GIVEN; i++) {
+        Py_VISIT(self->given[i]);
+    }
+    Py_VISIT(self->targets);
+    Py_VISIT(self->metas);
+    return node_marks_traverse(&self->marks, visit, arg);
+}
+
+static int
+records_clear(NodeRecords *self)
+{
+    Py_CLEAR(self->metas); /* from here on nothing is done */
+    Py_CLEAR(self->targets);
+    for (int i = 0; i < GIVEN; i++) {
+        Py_CLEAR(self->given[i]);
+    }
+    return node_marks_clear(&self->marks);
+}
+
+static void
+records_dealloc(NodeRecords *self)
+{
+    PyObject_GC_UnTrack(self);
+    records_clear(self);
+    Py_TYPE(self)->tp_free((PyObject *)self);
+}
+
+static PyMethodDef methods[] = {
+    {"record", (PyCFunction)(void (*)(void))records_record, METH_FASTCALL, NULL},
+    {"target", (PyCFunction)records_target, METH_O, NULL},
+    {"arguments", (PyCFunction)records_arguments, METH_O, NULL},
+    {"rank", (PyCFunction)records_rank, METH_O, NULL},
+    {"forget", (PyCFunction)records_forget, METH_NOARGS, NULL},
+    {NULL},
+};
+
+PyTypeObject NodeRecords_Type = {
+    PyVarObject_HEAD_INIT(NULL, 0)
+    .tp_name = "stepper._C.NodeRecords",
+    .tp_doc = PyDoc_STR("Puts nodes of an FX graph into records."),
+    .tp_base = &NodeMarks_Type,
+    .tp_basicsize = sizeof(NodeRecords),
+    .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
+    .tp_new = PyType_GenericNew,
+    .tp_init = (initproc)records_init,
+    .tp_dealloc = (destructor)records_dealloc,
+    .tp_traverse = (traverseproc)records_traverse,
+    .tp_clear = (inquiry)records_clear,
+    .tp_methods = methods,
+};

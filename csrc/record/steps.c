@@ -28,7 +28,7 @@
 #include "record/steps.h"
 
 #include "record/known.h"
-#include "record/node_rows.h"
+#include "record/node_record.h"
 #include "support/api.h"
 #include "support/constants.h"
 #include "support/fields.h"
@@ -555,13 +555,12 @@ steps_exec(PyObject *module)
         CONSTANT_OF(ORDINARY), CONSTANT_OF(CONSTANT),       CONSTANT_OF(LAZY),
         CONSTANT_OF(NOTHING),  CONSTANT_OF(KEYFRAME_EVERY), CONSTANT_OF(MOMENTS_PER_COMMIT),
     };
-    if (node_rows_init() < 0
-        || constants_add(module, constants, sizeof constants / sizeof *constants) < 0) {
+    if (constants_add(module, constants, sizeof constants / sizeof *constants) < 0) {
         return -1;
     }
     return PyModule_AddType(module, &Mirror_Type) < 0
                    || PyModule_AddType(module, &NodeMarks_Type) < 0
-                   || PyModule_AddType(module, &NodeRows_Type) < 0
+                   || PyModule_AddType(module, &NodeRecords_Type) < 0
                    || PyModule_AddType(module, &Steps_Type) < 0
                ? -1
                : 0;

@@ -41,12 +41,10 @@
     X(class_type), \
     X(code), \
     X(constant), \
-    X(counts), \
     X(current_speculation), \
     X(device), \
     X(dict_vt), \
     X(dtype), \
-    X(event_at), \
     X(everything), \
     X(example_value), \
     X(exc_type), \
@@ -75,8 +73,6 @@
     X(muted), \
     X(name), \
     X(node), \
-    X(node_ids), \
-    X(nodes), \
     X(obj_type), \
     X(offset), \
     X(op), \
@@ -95,7 +91,6 @@
     X(standing), \
     X(start), \
     X(step), \
-    X(steps), \
     X(stop), \
     X(stride), \
     X(symbolic_locals), \
@@ -104,17 +99,13 @@
     X(tensor), \
     X(text), \
     X(training), \
-    X(translation), \
     X(type), \
     X(user_cls), \
-    X(users), \
     X(val), \
     X(value), \
     X(value_type), \
     X(vt), \
-    X(words), \
-    X(write_node), \
-    X(write_node_erased)
+    X(words)
 /* clang-format on */
 
 /* Texts that are no identifiers of C. */

@@ -20,11 +20,6 @@ def plain(record: type[Struct]) -> Any:
     return namedtuple(record.__name__, record.__struct_fields__, defaults=[*defaults][::-1])
 
 
-def replace(record: Any, /, **changes: Any) -> Any:
-    """The same record with some fields changed."""
-    return record._replace(**changes)
-
-
 def unpacked(data: bytes) -> Any:
     """What a whole message says."""
     value, rest = _value(data, 0)

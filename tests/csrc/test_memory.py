@@ -18,7 +18,7 @@ import pytest
 
 from stepper import _C
 from stepper.model import trace
-from tests.csrc import test_node_rows
+from tests.csrc import test_node_records
 from tests.csrc.compiler import Engine, Program, Session
 from tests.csrc.records import plain
 from tests.csrc.test_recording_parts import (
@@ -305,10 +305,6 @@ def looked_up(*_: object) -> object:
 
 def called(*_: object) -> object:
     return _C.entering_call()
-
-
-def same(value: Any, **_: object) -> Any:
-    return value
 
 
 def entry(function: types.FunctionType, check: Any = holds) -> _C.CacheEntry:
@@ -599,9 +595,9 @@ def instructions() -> Call:
 
 @call
 def arguments() -> Call:
-    node = test_node_rows.Graph().add("a")
+    node = test_node_records.Graph().add("a")
     given = (node, 1, (node, [2.5, "it's"]), object())
-    return lambda: _C.node_words(given, {"out": node}, test_node_rows.Node, repr)
+    return lambda: _C.node_words(given, {"out": node}, test_node_records.Node, repr)
 
 
 @call
@@ -707,24 +703,21 @@ def timed() -> Call:
 
 @call
 def noded() -> Call:
-    rows = test_node_rows.Rows(record=plain(trace.Node), replace=same)
-    recorder, graph = test_node_rows.Recorder(), test_node_rows.Graph()
-    recorder.steps.graph = rows
+    steps, graph = new_steps(), test_node_records.Graph()
+    steps.graph = records = test_node_records.Records(record=plain(trace.Node))
 
     def use() -> None:
-        value = test_node_rows.Fake((2, 3))
+        value = test_node_records.Fake((2, 3))
         x = graph.add("x", "placeholder", val=3)
         y = graph.add("y", "op", x, example_value=value)
-        recorder.steps.node_inserted(x)
-        recorder.steps.node_removed(x)
-        test_node_rows.tell(rows, recorder, x, y)
-        x.name = "z"
-        rows.record_renamed(recorder, x)
-        rows.removed.append(y)
-        rows.record_removed(recorder)
-        rows.rank(graph.add("w"))
-        rows.is_ours(graph)
-        rows.forget()
+        records.graphs[id(graph)] = (graph, "inner")
+        steps.node_inserted(x)
+        steps.node_removed(x)
+        records.tell(x, y)
+        records.target(y)
+        records.arguments(y)
+        records.rank(graph.add("w"))
+        records.forget()
 
     return use
 

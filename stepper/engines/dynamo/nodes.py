@@ -15,7 +15,7 @@ import msgspec
 import torch
 from torch.fx import Node
 
-from stepper._C import NodeRows, node_words
+from stepper._C import NodeRecords, node_words
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import LiveAttempt
 from stepper.engines.common.node_words import called, example_of
@@ -28,7 +28,7 @@ from stepper.support.words import plain_text
 from stepper.uncompiled import keep_out
 
 
-class GraphWatcher(NodeRows):
+class GraphWatcher(NodeRecords):
     """Knows the nodes that were reported, for the main graph and the subgraphs of higher-order
     operators."""
 
@@ -37,8 +37,6 @@ class GraphWatcher(NodeRows):
     def __init__(self) -> None:
         super().__init__(
             record=trace.Node,
-            replace=msgspec.structs.replace,
-            kind=EventKind.NODE,
             node=Node,
             argument=_argument,
             called=called,
@@ -162,19 +160,65 @@ class GraphWatcher(NodeRows):
             return
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
         # memory, any of this can fail, and is done the next time.
-        self.record_removed(recorder)
+        while self.removed:
+            self._report_gone(self.removed[0])
+            del self.removed[:1]
         moved = self._take_moved() if self._moved else ()
-        self.record_inserted(recorder, self._attempt, wanted or recorder.stepping is not None)
+        while self.inserted:  # one by one from the front: a stop at a node may tell the rest
+            node = next(iter(self.inserted))
+            self._report_new(node)
+            self.inserted.pop(node, None)
         for node, old in moved:
-            self._move(node, old)
-        if self._renamed:
-            for node in self._renamed:
-                self.record_renamed(recorder, node)
-            self._renamed.clear()
+            self._again(node, old, rank=self.rank(node))
+        for node in self._renamed:
+            self._report_renamed(node)
+        self._renamed.clear()
         for node in self._written:
             self._look_again(node)
         self._written.clear()
         self.changed = False
+
+    def _report_gone(self, node: Node) -> None:
+        """A known node was taken out of its graph; maybe it came back."""
+        old = self.known.get(node)
+        if old is None:
+            return
+        if node in self.inserted and self._is_as_it_was(node, old):
+            del self.inserted[node]
+        else:
+            self._recorder.node_erased(old.id)
+            del self.known[node]
+
+    def _is_as_it_was(self, node: Node, old: trace.Node) -> bool:
+        """torch.fx takes a node out and puts it back to set any attribute of it; printing a graph
+        does so with all nodes."""
+        before, after = self.known.get(node.prev), self.known.get(node.next)
+        return (
+            (node.op, self.target(node)) == (old.op, old.target)
+            and (before is None or before.rank < old.rank)
+            and (after is None or old.rank < after.rank)
+        )
+
+    def _report_new(self, node: Node) -> None:
+        if node not in self.known and self.is_ours(node.graph):
+            recorder, attempt = self._recorder, self._attempt
+            new = self.record(node, next(recorder.node_ids), attempt.id, recorder.steps.moment)
+            self.known[node] = new
+            recorder.node(attempt, new, known=False)
+
+    def _report_renamed(self, node: Node) -> None:
+        """A node may have another name by now; its name is among its users' arguments, too."""
+        old = self.known.get(node)
+        if old is None or old.name == node.name:
+            return
+        for each in (node, *node.users):
+            if (old := self.known.get(each)) is not None:
+                args, inputs = (
+                    self.arguments(each),
+                    tuple(item.name for item in each.all_input_nodes),
+                )
+                if (each.name, args) != (old.name, old.args):
+                    self._again(each, old, name=each.name, args=args, inputs=inputs)
 
     def _take_moved(self) -> list[tuple[Node, trace.Node]]:
         """Beside a node that was moved away, a place means nothing: all of them go first."""
@@ -184,10 +228,6 @@ class GraphWatcher(NodeRows):
         self._looked_through.difference_update(self._moved)
         self._moved.clear()
         return moved
-
-    def _move(self, node: Node, old: trace.Node) -> None:
-        """Report a node at its new place from now on."""
-        self._again(node, old, rank=self.rank(node))
 
     def _look_again(self, node: Node) -> None:
         """Report a node whose example value is another by now."""
