@@ -18,16 +18,32 @@ K = TypeVar("K")
 T = TypeVar("T")
 
 
+class _Known(weakref.ref[K], Generic[K, T]):
+    """What is known of an object, on the reference to it: a table has one function, and not one for
+    each object, that is called when an object dies."""
+
+    __slots__ = ("address", "value")
+    address: int
+    value: T
+
+
 class PerObject(Generic[K, T]):
     """One value for each object; objects have to allow weak references."""
 
     def __init__(self) -> None:
-        self._entries: dict[int, tuple[weakref.ref[K], T]] = {}
+        entries: dict[int, _Known[K, T]] = {}
+
+        def gone(known: weakref.ref[K]) -> None:
+            assert isinstance(known, _Known)
+            if entries.get(known.address) is known:
+                del entries[known.address]
+
+        self._entries, self._gone = entries, gone
 
     def get(self, key: K) -> T | None:
         """The object's value, if it has one."""
         found = self._entries.get(id(key))
-        return found[1] if found is not None and found[0]() is key else None
+        return found.value if found is not None and found() is key else None
 
     def set(self, key: K, value: T) -> T:
         """Give the object a value; returns it.
@@ -35,26 +51,21 @@ class PerObject(Generic[K, T]):
         Raises:
             TypeError: there are no weak references to objects of its type.
         """
-        entries, address = self._entries, id(key)
-
-        def gone(reference: weakref.ref[K]) -> None:
-            if address in entries and entries[address][0] is reference:
-                del entries[address]
-
-        entries[address] = (weakref.ref(key, gone), value)
+        known: _Known[K, T] = _Known(key, self._gone)
+        known.address, known.value = id(key), value
+        self._entries[known.address] = known
         return value
 
     def pop(self, key: K) -> T | None:
         """Forget the object's value; returns it."""
-        found = self._entries.get(id(key))
-        if found is None or found[0]() is not key:
-            return None
-        del self._entries[id(key)]
-        return found[1]
+        value = self.get(key)
+        if value is not None:
+            del self._entries[id(key)]
+        return value
 
     def living(self) -> list[K]:
         """The objects that have a value."""
-        found = [reference() for reference, _ in list(self._entries.values())]
+        found = [known() for known in list(self._entries.values())]
         return [key for key in found if key is not None]
 
     def clear(self) -> None:

@@ -38,36 +38,29 @@ class CodeTable(NumberedCodes):
 
     def __init__(self) -> None:
         super().__init__()
-        self._codes: PerCode[Code] = PerCode()
-        self._traced: PerCode[Code] = PerCode()
+        self._traced: PerCode[tuple[int, int]] = PerCode()
 
     def begin(self, store: Callable[[Code], None]) -> None:
         """New codes go to `store` from now on."""
         self._store = store
-
-    def plain(self, code: CodeType) -> Code:
-        """A code object as CPython has it."""
-        known = self._codes.get(code)
-        if known is None:
-            known = self._codes.set(code, self._make(code, _plain_instructions(code)))
-        return known
-
-    def known(self, code: CodeType) -> int | None:
-        """The number of a code object, if it has one."""
-        known = self._codes.get(code)
-        return None if known is None else known.id
 
     def traced(self, tx: Any) -> Code:
         """A code object as the translator `tx` interprets it.
 
         Dynamo cleans a code's instructions before it traces them and often hands out the same list
         again; one that it made anew has instructions of its own."""
-        code = tx.f_code
-        known = self._traced.get(code)
-        if known is None or len(known.instructions) != len(tx.instructions):
-            made = self._make(code, instructions(code, tx.instructions))
-            known = self._traced.set(code, made)
-        return known
+        code, length = tx.f_code, len(tx.instructions)
+        number, known_length = self._traced.get(code) or (0, -1)
+        if length != known_length:
+            made = self._listed_as(code, instructions(code, tx.instructions))
+            self._traced.set(code, (made.id, length))
+            return made
+        return self._listed.get(number) or self._again(
+            code, number, instructions(code, tx.instructions)
+        )
+
+    def _listing(self, code: CodeType) -> tuple[Instruction, ...]:
+        return _plain_instructions(code)
 
 
 def _plain_instructions(code: CodeType) -> tuple[Instruction, ...]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
@@ -11,24 +10,17 @@ from stepper.engines.common.code_numbers import NumberedCodes
 from stepper.model.program import Code, Instruction
 from stepper.native.bytecode.opcodes import listing
 from stepper.support.disassembly import disassemble
-from stepper.support.per_object import PerCode
 
 
 class CodeTable(NumberedCodes):
     """Gives every code object a number, and stores its `Code` when it is first asked for."""
 
-    def __init__(self, store: Callable[[Code], None]) -> None:
-        super().__init__(store)
-        self._codes: PerCode[Code] = PerCode()
-
-    def plain(self, code: CodeType) -> Code:
-        """The code as CPython has it, which is how it is interpreted, too."""
-        known = self._codes.get(code)
-        return self._codes.set(code, self._make(code, _listed(code))) if known is None else known
-
     def traced(self, tx: Any) -> Code:
-        """The code that a translator interprets."""
+        """The code that a translator interprets, which is as CPython has it."""
         return self.plain(tx.f_code)
+
+    def _listing(self, code: CodeType) -> tuple[Instruction, ...]:
+        return _listed(code)
 
 
 def described(code: CodeType, number: int) -> Code:
