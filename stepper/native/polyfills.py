@@ -151,14 +151,6 @@ def _sort(self, /, *, key=None, reverse=False):
     self[:] = sorted(self, key=key, reverse=reverse)
 
 
-@_stands_for(METHODS, dict.popitem)
-def _popitem(self, /):
-    if not self:
-        refuse()
-    *_, key = self
-    return key, self.pop(key)
-
-
 NEW_OBJECT = vars(copyreg)["__newobj__"]
 
 

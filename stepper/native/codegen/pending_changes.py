@@ -15,7 +15,7 @@ from stepper.native.variables.base import DELETED, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
-from stepper.native.variables.dicts import ConstDictVariable, write_key
+from stepper.native.variables.dicts import ConstDictVariable, follow_steps, write_items
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.lists import ListVariable
@@ -91,8 +91,10 @@ def write_changes(codegen: PyCodegen) -> None:
 
 def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:
     if getattr(owner, "holder", None) is not None:
-        made = ListVariable if isinstance(newest, ListVariable) else ConstDictVariable
-        made.reconstruct(newest, codegen)
+        if isinstance(newest, ListVariable):
+            ListVariable.reconstruct(newest, codegen)
+        else:
+            write_items(codegen, newest.items)
         name = "contents"
     elif isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
@@ -101,18 +103,13 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
         codegen(owner)
         name = "steps"
     elif isinstance(newest, ConstDictVariable):
-        old = list(owner.items)
-        in_order = list(newest.items)[: len(old)] == old
-        entries = {
-            key: value
-            for key, value in newest.items.items()
-            if not in_order or owner.items.get(key) is not value
-        }
-        for key, value in entries.items():
-            write_key(codegen, key)
-            codegen(value)
-        codegen.build("BUILD_MAP", len(entries))
-        name = "update" if in_order else "clear"
+        if newest.only_grew:
+            name = "update"
+            changed = {k: v for k, v in newest.items.items() if owner.items.get(k) is not v}
+            write_items(codegen, changed)
+        else:
+            name = "steps"
+            newest.write_steps(codegen)
     else:
         raise newest.refuse("a change")
     kept = codegen.temporary()
@@ -156,13 +153,17 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
     elif isinstance(owner, ConstDictVariable):
         kept = codegen.temporary()
         codegen.store(kept)
-        for method in ("clear", "update") if name == "clear" else ("update",):
+        if name == "steps":
+            codegen.load_callable(follow_steps)
             codegen(owner)
-            codegen.load_method(method)
-            if method == "update":
-                codegen.emit("LOAD_FAST", kept)
-            codegen.call_method(method == "update")
-            codegen.pop_top()
+            codegen.emit("LOAD_FAST", kept)
+            codegen.call(2)
+        else:
+            codegen(owner)
+            codegen.load_method(name)
+            codegen.emit("LOAD_FAST", kept)
+            codegen.call_method(1)
+        codegen.pop_top()
     elif isinstance(owner, ContextVariable):
         raise owner.refuse("a change that lasts")
     elif isinstance(owner, UserDefinedObjectVariable) and owner.has_setattr():

@@ -297,9 +297,7 @@ class PyCodegen:
             self.kept[key] = name
             self.build("BUILD_MAP", 0)
             self.store(name)
-            self.emit("LOAD_FAST", name)
-            tracker.reconstruct(self)
-            self.emit("DICT_UPDATE", 1)
+            tracker.fill(self, name)
         elif isinstance(tracker, NewObjectVariable):
             tracker.begin(self)
             self.store(name)

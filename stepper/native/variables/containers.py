@@ -37,6 +37,7 @@ from stepper.native.variables.dicts import (
     key_of,
     pairs_of,
     tracker_of_key,
+    write_items,
 )
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.iter import ElementIteratorVariable, iterate, layout_of
@@ -353,7 +354,7 @@ def write_contents(
     codegen.load_callable(put_contents)
     codegen.emit("LOAD_FAST", variable)
     if isinstance(contents, ConstDictVariable):
-        ConstDictVariable.reconstruct(contents, codegen)
+        write_items(codegen, contents.items)
     else:
         assert isinstance(contents, ListVariable)
         ListVariable.reconstruct(contents, codegen)

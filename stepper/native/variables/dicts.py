@@ -6,6 +6,7 @@ import operator
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from stepper import _C
 from stepper.native.exc import unimplemented
 from stepper.native.variables.base import (
     NO_GUARDS,
@@ -42,6 +43,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
 
     items: trackers of the values, by key, in the dictionary's order.
     layout: another one once a key has come or gone, also if all keys are as before.
+    begun: the keys that it began with.
+    steps: by which method which key has come or gone since, one after the other. What an iterator
+        gives that there is, and its size in bytes, come of that, and not only of what it holds.
     """
 
     def __init__(
@@ -53,6 +57,8 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         super().__init__(**options)
         self.items = dict(items)
         self.layout = object() if layout is None else layout
+        self.begun = tuple(self.items)
+        self.steps: tuple[tuple[str, Any], ...] = ()
 
     @classmethod
     def new(cls, items: dict[Any, VariableTracker], guards: Guards) -> ConstDictVariable:
@@ -81,7 +87,8 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         return bool(self.items)
 
     def parts(self) -> Sequence[VariableTracker]:
-        tensors = [key.tracker for key in self.items if isinstance(key, TrackedKey)]
+        keys = dict.fromkeys((*self.begun, *(key for _, key in self.steps), *self.items))
+        tensors = [key.tracker for key in keys if isinstance(key, TrackedKey)]
         return [*tensors, *self.items.values()]
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
@@ -113,7 +120,14 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         new = object.__new__(type(self))
         new.__dict__.update(self.__dict__, items=dict(items), **self.propagate(self, because))
         new.layout = object() if layout is None else layout
+        new.steps += tuple(self._steps_to(items, what))
         tx.output.side_effects.mutate(self, new, what)
+
+    def _steps_to(self, items: dict[Any, VariableTracker], what: str) -> list[tuple[str, Any]]:
+        if what == "clear":
+            return [(what, None)]
+        gone = [(what, key) for key in self.items if key not in items]
+        return gone + [("__setitem__", key) for key in items if key not in self.items]
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
         self.become(tx, {**self.items, key_of(key): value}, "setitem", key, value)
@@ -137,6 +151,14 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 if len(items) != len(self.items):
                     self.become(tx, items, name, key)
                 return tx.realize(popped).with_guards(options["guards"])
+            case "popitem", []:
+                if not self.items:
+                    raise observed(KeyError, "popitem(): dictionary is empty")
+                items = dict(self.items)
+                key, popped = items.popitem()
+                self.become(tx, items, name)
+                pair = [tracker_of_key(tx, key, self.guards), tx.realize(popped)]
+                return TupleVariable(pair, **options)
             case "setdefault", [key] | [key, _]:
                 if key_of(key) not in self.items:
                     self.setitem(tx, key, args[1] if len(args) == 2 else none)
@@ -164,11 +186,65 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 return ConstantVariable(self.contains(tx, key), **options)
         raise self.refuse(f"method {name}")
 
+    @property
+    def only_grew(self) -> bool:
+        """Whether no key has gone, not for a while either."""
+        return all(method == "__setitem__" for method, _ in self.steps)
+
+    def write_steps(self, codegen: Codegen, begun: Sequence[object] = ()) -> None:
+        """Push what `follow_steps` wants; keys of `begun` come first."""
+        steps = (*(("__setitem__", key) for key in begun), *self.steps)
+        codegen.load_const(tuple(method for method, _ in steps))
+        keys = [key for _, key in steps]
+        if all(map(is_constant, keys)):
+            codegen.load_const(tuple(keys))
+        else:
+            for key in keys:
+                write_key(codegen, key)
+            codegen.build("BUILD_TUPLE", len(keys))
+        write_items(codegen, self.items)
+        codegen.build("BUILD_TUPLE", 3)
+
+    def fill(self, codegen: Codegen, name: str) -> None:
+        """Put into the empty dictionary in the variable what it holds, and push it."""
+        if self.only_grew:
+            codegen.emit("LOAD_FAST", name)
+            write_items(codegen, self.items)
+            codegen.emit("DICT_UPDATE", 1)
+            return
+        codegen.load_callable(follow_steps)
+        codegen.emit("LOAD_FAST", name)
+        self.write_steps(codegen, self.begun)
+        codegen.call(2)
+
     def reconstruct(self, codegen: Codegen) -> None:
-        for key, value in self.items.items():
-            write_key(codegen, key)
-            codegen(value)
-        codegen.build("BUILD_MAP", len(self.items))
+        if self.only_grew:
+            write_items(codegen, self.items)
+            return
+        codegen.load_callable(follow_steps)
+        codegen.build("BUILD_MAP", 0)
+        self.write_steps(codegen, self.begun)
+        codegen.call(2)
+
+
+def follow_steps(
+    made: dict[Any, Any], planned: tuple[tuple[str, ...], tuple[Any, ...], dict[Any, Any]]
+) -> dict[Any, Any]:
+    """Have keys come to a dictionary, and go, as they did, and have it hold the values then."""
+    methods, keys, items = planned
+    for method, key in zip(methods, keys, strict=True):
+        match method:
+            case "clear" | "popitem":
+                getattr(made, method)()
+            case "__setitem__":
+                made[key] = items.get(key)
+            case _:
+                getattr(made, method)(key)
+    made.update(items)
+    return made
+
+
+_C.set_skip(follow_steps.__code__, "recursive")
 
 
 @tracker_class
@@ -235,6 +311,14 @@ def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTrack
     if isinstance(key, TrackedKey):
         return key.tracker.with_guards(guards)
     return tx.output.variables[id(key)][1].with_guards(guards)
+
+
+def write_items(codegen: Codegen, items: dict[Any, VariableTracker]) -> None:
+    """Push a dictionary with these items."""
+    for key, value in items.items():
+        write_key(codegen, key)
+        codegen(value)
+    codegen.build("BUILD_MAP", len(items))
 
 
 def write_key(codegen: Codegen, key: object) -> None:

@@ -116,7 +116,7 @@ def make_new(
     if base is tuple and (len(args) > 1 or kwargs):
         raise cls.refuse("an instance")
     held = None if base is None else containers.new_contents(tx, base, args)
-    made = make_empty(cls, maker, held)
+    made = make_empty(cls, maker, held, given=bool(maker is object and (args or kwargs)))
     if inherited:
         containers.call_inherited(tx, made, "__init__", args, kwargs)
     elif stores:
@@ -157,13 +157,16 @@ _IS_ABSTRACT = 1 << 20
 
 
 def make_empty(
-    cls: VariableTracker, maker: type, held: VariableTracker | None
+    cls: VariableTracker, maker: type, held: VariableTracker | None, *, given: bool = False
 ) -> NewObjectVariable:
-    """An object of a class, before anything is stored in it."""
+    """An object of a class, before anything is stored in it.
+
+    given: whether it is called with arguments, which are for its `__init__`.
+    """
     try:
         make: Any = maker.__new__
-        empty = make(cls.as_python_constant())
-    except TypeError:  # a class in C, which may not be made like that
+        empty = make(cls.as_python_constant(), *[None] * given)
+    except TypeError:  # a class in C, or one of which `__new__` was deleted: Python remembers it
         raise cls.refuse("an instance") from None
     options = VariableTracker.propagate(cls)
     return NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)

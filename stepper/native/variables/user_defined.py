@@ -319,11 +319,10 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         stored = tx.output.side_effects.load_attr(self, name)
-        if stored is not None and stored is not DELETED:
-            return tx.realize(stored).with_guards(self.guards)
-        if self.has_getattribute():
-            arguments: Arguments = [ConstantVariable(name)]
-            return self.special(tx, "__getattribute__", arguments)
+        is_known = stored is not None and stored is not DELETED
+        by_program = self.has_special("__getattribute__")
+        if by_program or (self.has_getattribute() and not is_known):
+            return self.special(tx, "__getattribute__", [ConstantVariable(name)])
         return self.generic_getattr(tx, name)
 
     def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
@@ -474,8 +473,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if isinstance(descriptor, UserDefinedObjectVariable):
                 descriptor.special(tx, "__set__", [self, value])
                 return
-        in_slot = type(of_class) is types.MemberDescriptorType
-        if not in_slot and (is_data_descriptor(of_class) or not kind.__dictoffset__):
+        if not _is_slot(of_class) and (is_data_descriptor(of_class) or not kind.__dictoffset__):
             raise self.refuse(f"assignment to attribute {name}")
         if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
@@ -711,6 +709,11 @@ def is_data_descriptor(value: object) -> bool:
     """Whether a class's attribute comes before the object's own."""
     kind = type(value)
     return has(kind, "__set__") or has(kind, "__delete__")
+
+
+def _is_slot(value: object) -> bool:
+    """Whether a class's attribute is one of `__slots__`; what C keeps may be read-only."""
+    return type(value) is types.MemberDescriptorType and "__slots__" in vars(value.__objclass__)
 
 
 def gets_by_python(value: object) -> bool:

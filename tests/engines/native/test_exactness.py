@@ -476,7 +476,7 @@ class Misnamed:
 def _raised(function: Callable[[], object]) -> object:
     try:
         return function()
-    except (TypeError, ValueError) as error:
+    except (AttributeError, TypeError, ValueError) as error:
         return type(error)
 
 
@@ -521,10 +521,63 @@ def _one_object(x: torch.Tensor) -> Any:
     return x + 1, [getattr(kind, each) is getattr(object, each) for each in names]
 
 
+def _emptied_step_by_step(x: torch.Tensor) -> Any:
+    made = {str(i): x for i in range(99)}
+    for i in range(98):
+        del made[str(i)]
+    before = sys.getsizeof(made)
+    made["a"] = made.popitem()[1]
+    return x + 1, before, sys.getsizeof(made), made
+
+
+class Logged:
+    def __getattribute__(self, name: str) -> Any:
+        notes.append(name)
+        return object.__getattribute__(self, name)
+
+
+notes: list[str] = []
+
+
+def _read_by_ones_own_method(x: torch.Tensor) -> Any:
+    notes.clear()
+    logged = Logged()
+    logged.value = x  # type: ignore[attr-defined]  # it is stored here
+    return logged.value + 1, list(notes)
+
+
+HAS_FGET: Any = property(len)
+
+
+def _what_c_keeps(x: torch.Tensor) -> Any:
+    def stored() -> None:
+        HAS_FGET.fget = x
+
+    return x + 1, _raised(stored)
+
+
+class Once:
+    def __new__(cls, *args: Any) -> Once:
+        return super().__new__(cls)
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+
+del Once.__new__  # which a class remembers
+
+
+def _no_longer_made_like_that(x: torch.Tensor) -> Any:
+    return x + 1, _raised(lambda: Once(x))
+
+
 @pytest.mark.parametrize(
     "function",
-    [_held_and_changed, _changed_by_its_iterator, _refused_by_python, _one_object],
-)
+    [
+        _held_and_changed, _changed_by_its_iterator, _refused_by_python, _one_object,
+        _emptied_step_by_step, _read_by_ones_own_method, _what_c_keeps, _no_longer_made_like_that,
+    ],
+)  # fmt: skip
 def test_what_pythons_own_tests_have_found(function: Any) -> None:
     expected = function(torch.ones(2))
     assert str(native.optimize("eager")(function)(torch.ones(2))) == str(expected)
