@@ -101,6 +101,17 @@ processes of their own, with the hook alone and with the engine, compares test b
 the table of its Python; given names of modules, it runs these and writes only their rows. A few
 that are quick are among stepper's own tests. The seconds are of one run, on a machine that may have
 had other work: they say how long it took, not what the engine costs.
+
+Cache entries are of functions and of resume functions. A function that is inlined where it is
+called needs none, and neither does what came after a graph break that is none any more: the
+better modules are captured, the fewer there are. In `test_patma` of Python 3.11, 408 functions
+and 1316 resume functions had been captured by themselves on 23 November 2026, four days later 372
+and 250.
+
+One change is meant: the frame that a program has kept from before a graph break (`sys._getframe`)
+stays at the line of the break and has no variables from then on, while the rest of its function
+runs in the frame of a resume function. On Python 3.14 three tests of `test_traceback` look at
+such frames.
 """
 _SECTION = "\n## Python "
 _COLUMNS = """

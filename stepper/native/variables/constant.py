@@ -37,6 +37,10 @@ _OF_NUMBERS = frozenset(
 """Methods of NumPy's numbers that do nothing but compute."""
 
 
+_NAMES = frozenset({"co_name", "co_qualname"})
+"""What can be replaced of a code, which does the same then."""
+
+
 @tracker_class
 class ConstantVariable(VariableTracker):
     """A constant."""
@@ -93,6 +97,11 @@ class ConstantVariable(VariableTracker):
         from stepper.native.variables.folding import fold
         from stepper.native.variables.lists import TupleVariable
 
+        by_name = name == "replace" and not args and kwargs.keys() <= _NAMES
+        if by_name and isinstance(self.value, types.CodeType):
+            given: dict[str, Any] = {key: each.as_python_constant() for key, each in kwargs.items()}
+            options = self.propagate(self, list(kwargs.values()))
+            return ConstantVariable(self.value.replace(**given), **options)
         if type(self.value).__module__ == "numpy" and name not in _OF_NUMBERS:
             raise self.refuse(f"method {name}")
         if name == "join" and len(args) == 1 and not args[0].is_python_constant():

@@ -386,6 +386,14 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         stored = tx.output.side_effects.load_attr(self, name)
         return stored is not None or has(types.FunctionType, name)
 
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        code = tx.output.side_effects.stored(self).get("__code__")
+        if code is None:
+            return super().call_function(tx, args, kwargs)
+        given = code.as_python_constant()
+        function = NestedUserFunctionVariable(given, self.f_globals, self.attributes)
+        return function.call_function(tx, args, kwargs)
+
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         stored = tx.output.side_effects.stored(self)
         if name in stored:
@@ -427,6 +435,8 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         texts = name in ("__name__", "__qualname__")
         text = isinstance(value, ConstantVariable) and type(value.value) is str
         allowed = text if texts else name in _STORED_AS_IS
+        if name == "__code__" and isinstance(value, ConstantVariable):
+            allowed = getattr(value.value, "co_freevars", None) == self.code.co_freevars
         if name == "__annotate__" and has(types.FunctionType, name):
             # One that is called when the annotations are read: what was stored as them is gone.
             stored = tx.output.side_effects.stored(self)
@@ -539,6 +549,11 @@ class UserMethodVariable(BaseUserFunctionVariable):
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute, or its function."""
         return has(types.MethodType, name) or self.fn.has_attribute(tx, name)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name in ("__self__", "__func__"):
+            return self.obj if name == "__self__" else self.fn
+        return super().var_getattr(tx, name)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.fn.call_function(tx, [self.obj, *args], kwargs)

@@ -90,6 +90,23 @@ def wraps_what_has_no_annotations(x: torch.Tensor) -> Any:
     return made, made(x)
 
 
+class _Holder:
+    def method(self) -> None:
+        """Nothing."""
+
+
+_HOLDER = _Holder()
+
+
+def gives_a_wrapper_another_name(x: torch.Tensor) -> Any:
+    """As what torch 2.15 decorates has the name of the mode."""
+    bound: Any = _HOLDER.method
+    made = _doubled(_existing)
+    name = type(getattr(bound, "__self__", None)).__name__ + bound.__func__.__name__
+    made.__code__ = made.__code__.replace(co_name=name, co_qualname="one." + name)
+    return made, made(x)
+
+
 def _is_shared(wrapper: Any, name: str) -> bool:
     return getattr(wrapper, name, None) is getattr(wrapper.__wrapped__, name, None)
 
@@ -100,8 +117,11 @@ _FACTS = ("__name__", "__qualname__", "__module__", "__doc__", "__annotations__"
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize(
     "program",
-    [wraps_a_function_that_exists, wraps_a_function_of_its_own, wraps_what_has_no_annotations],
-)
+    [
+        wraps_a_function_that_exists, wraps_a_function_of_its_own, wraps_what_has_no_annotations,
+        gives_a_wrapper_another_name,
+    ],
+)  # fmt: skip
 def test_a_function_that_lives_on_has_what_was_stored_in_it(program: Callable[..., Any]) -> None:
     captured = native.optimize_assert(run_graph)(program)
     for _ in range(2):
@@ -112,6 +132,7 @@ def test_a_function_that_lives_on_has_what_was_stored_in_it(program: Callable[..
         for name in _FACTS:
             assert getattr(made, name) == getattr(expected, name)
             assert getattr(made.__wrapped__, name) == getattr(expected.__wrapped__, name)
+        assert made.__code__.co_qualname == expected.__code__.co_qualname
         assert getattr(made, "marks", None) == getattr(expected, "marks", None)
         for name in ("__annotations__", "__annotate__"):  # the second as of Python 3.14
             assert _is_shared(made, name) is _is_shared(expected, name)
