@@ -97,11 +97,13 @@ class ConstantVariable(VariableTracker):
         from stepper.native.variables.folding import fold
         from stepper.native.variables.lists import TupleVariable
 
-        by_name = name == "replace" and not args and kwargs.keys() <= _NAMES
+        texts = all(each.python_type() is str for each in kwargs.values())
+        by_name = name == "replace" and not args and texts and kwargs.keys() <= _NAMES
         if by_name and isinstance(self.value, types.CodeType):
-            given: dict[str, Any] = {key: each.as_python_constant() for key, each in kwargs.items()}
+            given = {key: str(each.as_python_constant()) for key, each in kwargs.items()}
             options = self.propagate(self, list(kwargs.values()))
-            return ConstantVariable(self.value.replace(**given), **options)
+            code = self.value.replace(**given)  # type: ignore[arg-type]  # these two are texts
+            return ConstantVariable(code, **options)
         if type(self.value).__module__ == "numpy" and name not in _OF_NUMBERS:
             raise self.refuse(f"method {name}")
         if name == "join" and len(args) == 1 and not args[0].is_python_constant():

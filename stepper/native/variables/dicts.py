@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
@@ -58,7 +58,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         self.items = dict(items)
         self.layout = object() if layout is None else layout
         self.begun = tuple(self.items)
-        self.steps: tuple[tuple[str, Any], ...] = ()
+        self.steps: tuple[tuple[str, object], ...] = ()
 
     @classmethod
     def new(cls, items: dict[Any, VariableTracker], guards: Guards) -> ConstDictVariable:
@@ -123,7 +123,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         new.steps += tuple(self._steps_to(items, what))
         tx.output.side_effects.mutate(self, new, what)
 
-    def _steps_to(self, items: dict[Any, VariableTracker], what: str) -> list[tuple[str, Any]]:
+    def _steps_to(
+        self, items: dict[object, VariableTracker], what: str
+    ) -> Iterable[tuple[str, object]]:
         if what == "clear":
             return [(what, None)]
         gone = [(what, key) for key in self.items if key not in items]
@@ -228,8 +230,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
 
 
 def follow_steps(
-    made: dict[Any, Any], planned: tuple[tuple[str, ...], tuple[Any, ...], dict[Any, Any]]
-) -> dict[Any, Any]:
+    made: dict[object, object],
+    planned: tuple[tuple[str, ...], tuple[object, ...], dict[object, object]],
+) -> dict[object, object]:
     """Have keys come to a dictionary, and go, as they did, and have it hold the values then."""
     methods, keys, items = planned
     for method, key in zip(methods, keys, strict=True):
@@ -313,7 +316,7 @@ def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTrack
     return tx.output.variables[id(key)][1].with_guards(guards)
 
 
-def write_items(codegen: Codegen, items: dict[Any, VariableTracker]) -> None:
+def write_items(codegen: Codegen, items: dict[object, VariableTracker]) -> None:
     """Push a dictionary with these items."""
     for key, value in items.items():
         write_key(codegen, key)
