@@ -55,6 +55,9 @@ _MAX_BLOB = 256 * 1024 * 1024
 _HEADER = b"SQLite format 3\x00"
 
 
+_LAST_WORDS = 64 * 1024
+"""Bytes of the disk that are there to say that it is full: some pages of SQLite's log."""
+
 _SETTLING = 2.0
 """Seconds in which a file that is being opened or closed by its writer comes to rest."""
 
@@ -100,6 +103,20 @@ class _Connection(sqlite3.Connection):
             self.close()
 
 
+def _taken_beside(path: str) -> tuple[int, Kept] | None:
+    """Some room of the disk, held by a file without a name; None where there is none to have."""
+    try:
+        taken = os.open(os.path.dirname(path) or ".", os.O_TMPFILE | os.O_RDWR, 0o600)
+    except (OSError, AttributeError):  # it is Linux that has such files
+        return None
+    try:
+        os.posix_fallocate(taken, 0, _LAST_WORDS)
+    except OSError:
+        os.close(taken)
+        return None
+    return taken, Kept([taken])
+
+
 class Database:
     """One connection to a recording's file. Every failure is a RecordingError naming the file."""
 
@@ -108,6 +125,7 @@ class Database:
         self.path = path
         self.aside = ""
         """How it is read, in a sentence, when that is not in place."""
+        self._room: tuple[int, Kept] | None = None
 
     @property
     def _sqlite(self) -> _Connection:
@@ -213,8 +231,15 @@ class Database:
                 self._connection.execute("PRAGMA journal_mode=DELETE").fetchall()
             self._keep()
 
+    def make_room(self) -> None:
+        """Give up what was taken of the disk for the last words: now they are to be written."""
+        room, self._room = self._room, None
+        if room is not None and not room[1].lost():
+            os.close(room[0])
+
     def close(self) -> None:
         """Let go of the file. Harmless when already closed."""
+        self.make_room()
         if self._connection is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._connection.close()
@@ -233,6 +258,7 @@ class Database:
         SQLite's locks and memory belong to the parent; `sqlite3_close` in the child might fold and
         delete the log that the parent still writes.
         """
+        self.make_room()
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.leak()
@@ -290,6 +316,7 @@ class Database:
         except RecordingError:
             database.close()
             raise
+        database._room = _taken_beside(path)
         return database
 
     @classmethod

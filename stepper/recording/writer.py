@@ -549,9 +549,12 @@ class Writer:
 
 
 def _note_end(database: Database, ended: str) -> None:
-    """Best effort: on a full disk there is often room for one more word."""
-    with contextlib.suppress(RecordingError):
-        database.write([("UPDATE session SET ended = ?", [(clean(ended),)])])
+    """On a full disk, what was taken of it for that is given up."""
+    for _ in range(2):
+        with contextlib.suppress(RecordingError):
+            database.write([("UPDATE session SET ended = ?", [(clean(ended),)])])
+            break
+        database.make_room()
 
 
 _COMMIT = Writer._commit.__code__
