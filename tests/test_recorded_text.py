@@ -58,7 +58,6 @@ IN_ANALYSIS = {
         "_after": "CPython's names of instructions",
         "decided_at": "CPython's names of instructions",
         "_decides": "CPython's names of instructions",
-        "_loads": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",
         "_used": "CPython's names of instructions",
     },

@@ -8,12 +8,16 @@ than the kind is in `break_rules`.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from stepper.client.text import clip
 
 _LINE = 60
 """Characters of a line that is told."""
+_OR = "; or "
+"""Between the ways that a remedy names."""
 
 
 class Remedy(msgspec.Struct, frozen=True):
@@ -37,13 +41,29 @@ class Remedy(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         return self.naming(self.source)
 
+    def without(self, in_vain: Iterable[str]) -> Remedy | None:
+        """What is left of it where some of what it names was tried; None: nothing."""
+        words = tuple(each.replace("builtins.", "") for each in in_vain)
+        gone = [f"{{{name}}}" for name, way in self._names.items() if _begins(words, way)]
+        left = [each for each in self.words.split(_OR) if not any(name in each for name in gone)]
+        return msgspec.structs.replace(self, words=_OR.join(left)) if left else None
+
+    @property
+    def _names(self) -> dict[str, str]:
+        config = "torch._dynamo.config"
+        return {
+            "setting": f"{config}.{self.setting} = True",
+            "reordering": f"{config}.reorderable_logging_functions.add({self.reordered})",
+        }
+
     def naming(self, line: str) -> str:
         """In words, where `line` stands for the program's own."""
-        config = "torch._dynamo.config"
-        reordering = f"{config}.reorderable_logging_functions.add({self.reordered})"
-        setting = f"{config}.{self.setting} = True"
         source = f"what `{clip(line, _LINE)}` calls" if line else "what leads there"
-        return self.words.format(setting=setting, reordering=reordering, source=source)
+        return self.words.format(**self._names, source=source)
+
+
+def _begins(every: Iterable[str], way: str) -> bool:
+    return any(each.startswith(way) for each in every)
 
 
 ASSERTED = Remedy(

@@ -9,7 +9,7 @@ from stepper.analysis.breaks import Cause, Occurrence, causes
 from stepper.analysis.line import Line
 from stepper.analysis.sites import own_frame
 from stepper.analysis.skipped_frames import Skipped, skipped
-from stepper.analysis.trial_lines import Told, enough
+from stepper.analysis.trial_lines import Told, enough, in_vain
 from stepper.analysis.walks import interventions, nothing_to_ask_about
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
@@ -115,10 +115,11 @@ def _cause(
     if asked := _asked_by(cause):
         yield Line(f"   called by {place_text(asked, cwd)}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
-    proven = trying is not None and enough((yield from trying(cause)))
-    if cause.change is not None and not proven:
+    tried = [] if trying is None else (yield from trying(cause))
+    proven, change = enough(tried), cause.change
+    if not proven and change is not None and (left := change.without(in_vain(tried))) is not None:
         label = "change" if trying is None else "change, not proven"
-        yield Line(f"   {label}: {cause.change}", cause.moment)
+        yield Line(f"   {label}: {left}", cause.moment)
     elif _unreached(cause) and not proven:
         yield Line(
             "   the line is a library's, and so is what is compiled: no line of the program's "

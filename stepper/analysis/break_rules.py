@@ -41,6 +41,7 @@ _NUMBER = frozenset(
 """Kinds where a tensor becomes a number."""
 _UNBIND = re.compile(r"\bunbind\(")
 _OPERATOR = "Data dependent operator"
+_NO_TYPE = "Unsupported python_type() call"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
@@ -127,8 +128,12 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether what it decides is if a loop goes on."""
     types: frozenset[str] = frozenset()
     """The types of the function's locals."""
-    wrapped: bool = False
-    """Whether a DistributedDataParallel leads there, which is around a module of the program's."""
+    metaclass: str = ""
+    """That of a class of which an object is made there that lacks an attribute."""
+    around: str = ""
+    """The loop because of which the whole function is given up: `for`, `while`; empty: none."""
+    around_module: str = ""
+    """What leads there that torch has around a module of the program's; empty: nothing."""
 
 
 def advised(broken: Broken) -> Remedy | None:
@@ -139,7 +144,7 @@ def advised(broken: Broken) -> Remedy | None:
 
 def rule_of(broken: Broken) -> str:
     """The name of the rule that advises; empty: none does."""
-    if broken.unreached and not (broken.wrapped or _about_what_is_called(broken.kind)):
+    if broken.unreached and not (broken.around_module or _about_what_is_called(broken.kind)):
         return ""  # there is nothing of the program's to change
     return next((name for name, rule in RULES.items() if rule(broken) is not None), "")
 
@@ -185,7 +190,7 @@ def _builtin(broken: Broken) -> Remedy | None:
     return _BUILTINS.get(said[1]) or Remedy(f"call {said[1]} outside of the compiled function")
 
 
-_RAISED = "Observed exception"
+RAISED = "Observed exception"
 _LACKING = {
     "DataPtrVariable": (
         "the address of a tensor is no number while it is translated: decide by it before the "
@@ -203,7 +208,17 @@ Python raises for an object that cannot do that, and the program would not."""
 def _lacking(broken: Broken) -> Remedy | None:
     """An exception that only Dynamo raises, since it does not know a value."""
     lacking = [each for each in _LACKING if each in broken.operands]
-    return Remedy(_LACKING[lacking[0]]) if broken.kind == _RAISED and lacking else None
+    return Remedy(_LACKING[lacking[0]]) if broken.kind == RAISED and lacking else None
+
+
+def _made_without(broken: Broken) -> Remedy | None:
+    """What an object lacks may be set by the `__call__` of its metaclass."""
+    if not broken.metaclass:
+        return None
+    return Remedy.telling(
+        f"Dynamo makes an object without the __call__ of its class's class, {broken.metaclass}: if "
+        "that is what sets the attribute, make the object before the compiled function"
+    )
 
 
 def _mapped(broken: Broken) -> Remedy | None:
@@ -305,11 +320,12 @@ def _handed_over(broken: Broken) -> Remedy | None:
 
 def _around_a_module(broken: Broken) -> Remedy | None:
     """What breaks is torch's, around a module of the program's."""
-    if not (broken.wrapped and broken.library):
+    what = broken.around_module
+    if not (what and broken.library):
         return None
     return Remedy(
-        "what breaks is of DistributedDataParallel: compile the module that it is given, before: "
-        "DistributedDataParallel(torch.compile(module))"
+        f"what breaks is of {what}: compile the module that it is given, before: "
+        f"{what}(torch.compile(module))"
     )
 
 
@@ -350,6 +366,26 @@ def _loop(broken: Broken) -> Remedy | None:
     return Remedy(
         "how often the loop runs depends on data: compile one round of it, with the loop around "
         "that; or run it a fixed number of times, with torch.where for those that are too many"
+    )
+
+
+def _one_round(broken: Broken) -> Remedy | None:
+    """Data decides within a `while` loop, which likely goes on by what comes of it."""
+    if broken.around != "while" or broken.kind not in {_SHAPED, *_NUMBER}:
+        return None
+    return Remedy(
+        "a break in a loop leaves the whole function uncompiled, and the next round may break "
+        "elsewhere: compile one round of it, with the loop around that"
+    )
+
+
+def _range_of_symbols(broken: Broken) -> Remedy | None:
+    """A range that is handed over: once an end of it has changed, it is made of symbols."""
+    if broken.kind != _NO_TYPE or broken.opname != "GET_ITER" or "range" not in broken.types:
+        return None
+    return Remedy(
+        "of a range that is another one in the second call Dynamo makes symbols, and cannot go "
+        "through it: hand over a list of it, or the number, with range() inside"
     )
 
 
@@ -630,11 +666,14 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "library": _inside_library,
     "does not hold": _does_not_hold,
     "lacking": _lacking,
+    "metaclass": _made_without,
     "vmap": _mapped,
     "autograd.Function": _differentiated,
     "check": _check,
     "loop": _loop,
+    "round": _one_round,
     "range": _rounds,
+    "range of symbols": _range_of_symbols,
     "decision": _decision,
     "Python value": _python_value,
     "negation": _negation,

@@ -17,14 +17,14 @@ import itertools
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from operator import itemgetter
 
 import msgspec
 
 from stepper.analysis.break_changes import Remedy
-from stepper.analysis.break_rules import Broken, advised
+from stepper.analysis.break_rules import RAISED, Broken, advised
 from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
 from stepper.analysis.sites import own_frame
 from stepper.analysis.walks import compilations
@@ -47,8 +47,17 @@ from stepper.recording.reader import Recording
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
 _VMAP = os.path.join("torch", "_functorch", "vmap.py")
-_WRAPPER = os.path.join("torch", "nn", "parallel", "distributed.py")
+_AROUND = {
+    "DistributedDataParallel": os.path.join("torch", "nn", "parallel", "distributed.py"),
+    "fully_shard": os.path.join("torch", "distributed", "fsdp", "_fully_shard", "_fsdp_common.py"),
+}
+"""Files of what torch has around a module, of which the graph breaks on the way to it."""
 _FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
+_LACKS = re.compile(r"AttributeError\(\"'(\w+)' object has no attribute ")
+_MAKING = "instantiate_user_defined_class_object"
+"""The function of Dynamo's that calls `__new__` and `__init__` of a class."""
+_METACLASSES = frozenset({"type", "ABCMeta", "EnumType", "EnumMeta"})
+"""Those with no `__call__` of their own that would set anything."""
 _LEFT = "___stack"
 """How Dynamo's names begin for what stands on the stack where a graph breaks."""
 _OPERANDS = 2
@@ -304,11 +313,17 @@ class _Reader:
         return ""
 
     def place_of(self, found: GraphBreak) -> PythonFrame | None:
-        """Where the instruction is, or the innermost frame of its stack."""
+        """Where the instruction is; of an exception, which is a break in each function that it
+        leaves, where it was raised: the innermost frame of the stack."""
         row = self._instruction(found)
-        if row is not None:
+        if row is not None and not (kinds_of(found)[0] == RAISED and found.user_stack):
             return row[1]
         return found.user_stack[-1] if found.user_stack else None
+
+    def _at_its_place(self, found: GraphBreak) -> bool:
+        """Whether the instruction is at the line that is blamed."""
+        row, place = self._instruction(found), self.place_of(found)
+        return row is not None and place is not None and _line(row[1]) == _line(place)
 
     def _instruction(self, found: GraphBreak) -> tuple[Instruction, PythonFrame, str] | None:
         recording = self._recording
@@ -320,10 +335,19 @@ class _Reader:
         place = PythonFrame(code.filename, row.line or code.first_line, code.label)
         return row, place, source_line(code, row.line)
 
+    def _source_of(self, found: GraphBreak) -> str:
+        """The text of the line that is blamed."""
+        if (place := self.place_of(found)) is None:
+            return ""
+        frames = self._recording.frames(found.attempt)
+        codes = (self._recording.code(frame.code) for frame in frames)
+        lines = (source_line(code, place.line) for code in codes if code.filename == place.filename)
+        return next(filter(None, lines), "")
+
     def cause(self, group: list[GraphBreak]) -> Cause:
-        first = group[0]
+        first = next(filter(self._at_its_place, group), group[0])
         kinds = kinds_of(first)
-        row = self._instruction(first)
+        row = self._instruction(first) if self._at_its_place(first) else None
         explanation = _explanation(first, kinds)
         pages = _PAGE.findall(first.reason)
         return Cause(
@@ -334,8 +358,8 @@ class _Reader:
             hints=_hints(first, kinds),
             page=pages[0] if pages else "",
             facts=self.facts(first),
-            place=self.place_of(first),
-            source=row[2] if row else "",
+            place=row[1] if row else self.place_of(first),
+            source=row[2] if row else self._source_of(first),
             moment=first.moment,
             instruction=row[0] if row else None,
             occurrences=tuple(self._occurrence(each) for each in group),
@@ -369,8 +393,10 @@ class _Reader:
             differentiated=row is not None and self._within(found, _FUNCTIONS),
             decides=decided is not None,
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
-            wrapped=row is not None and self._within(found, _WRAPPER),
+            around_module=self._around_module(found) if row is not None else "",
             types=self._types(found) if row is not None else frozenset(),
+            metaclass=self._metaclass(found) if kinds[0] == RAISED else "",
+            around=self._loop_around(found) if len(kinds) > 1 and row is not None else "",
         )
 
     def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:
@@ -378,6 +404,30 @@ class _Reader:
         taken = (row.arg or 0) if row.opname.startswith("CALL") else _OPERANDS
         values = map(state.values.get, state.top.stack[-taken:] if taken else ())
         return frozenset(value.cls for value in values if value is not None)
+
+    def _metaclass(self, found: GraphBreak) -> str:
+        """That of a class of the program's of which the attempt has made an object that lacks what
+        it is asked for."""
+        lacks = _LACKS.search(context_of(found))
+        for frame in self._recording.frames(found.attempt) if lacks else ():
+            code, call = self._recording.code(frame.code), frame.call_moment
+            if lacks and call is not None and code.name == _MAKING:
+                state, row = self._recording.state(call), self._row_at(call)
+                made = called_at(state, row)
+                if made is not None and made.source.endswith((f"'{lacks[1]}']", f".{lacks[1]}")):
+                    return "" if made.type in _METACLASSES else made.type
+        return ""
+
+    def _row_at(self, moment: MomentId) -> Instruction:
+        at = self._recording.moment(moment)
+        return self._recording.code(self._recording.frame(at.frame).code).instructions[at.ip]
+
+    def _around_module(self, found: GraphBreak) -> str:
+        return next((name for name, file in _AROUND.items() if self._within(found, file)), "")
+
+    def _loop_around(self, found: GraphBreak) -> str:
+        *_, (code, at) = self._codes_to(found)
+        return _loop_around(code.instructions, at)
 
     def _types(self, found: GraphBreak) -> frozenset[str]:
         state = self._recording.state(found.moment)
@@ -477,6 +527,22 @@ class _Reader:
             for run in recording.runs(attempt.first_moment, last)
             for frame in run.frames
         )
+
+
+def _line(place: PythonFrame) -> tuple[str, int]:
+    return place.filename, place.line
+
+
+def _loop_around(rows: Sequence[Instruction], at: int) -> str:
+    """How the innermost loop around an instruction begins: `for`, `while`; empty: there is none."""
+    backward = [
+        (end - row.target, row.target)
+        for end, row in enumerate(rows)
+        if row.target is not None and row.target <= at <= end
+    ]
+    if not backward:
+        return ""
+    return "for" if rows[min(backward)[1]].opname == "FOR_ITER" else "while"
 
 
 def only_marked(recording: Recording, attempt: int, moment: int) -> bool:

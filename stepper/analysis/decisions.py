@@ -80,17 +80,21 @@ def _decides(rows: Sequence[Instruction], at: int) -> bool:
 def _used(rows: Sequence[Instruction], at: int) -> int | None:
     """The jump or the return that has a value, or what it is compared with, from an instruction on;
     None: something else is done with it."""
-    above = 0
+    above, kept = 0, ""
     while at < len(rows):
         row = rows[at]
         if row.opname in _COMPARING:
             above -= 1
-        elif row.opname == "STORE_FAST" and not above:
-            # Kept under a name, which the next line decides by.
-            if rows[at + 1 : at + 2] and _loads(rows[at + 1], row.argrepr):
-                at += 1
-            else:
-                return None
+        elif uses := row.local_uses:
+            for verb, name in uses:
+                if verb == "LOAD" and kept in ("", name):
+                    above, kept = above + (not kept), ""
+                elif verb == "STORE" and not (above or kept):
+                    kept = name  # which the next line decides by
+                else:
+                    return None
+        elif kept:
+            return None
         elif row.opname.startswith("LOAD_") and row.opname not in _LEAVING_ALONE:
             above += 1
         elif row.opname.startswith((*_CONDITIONAL, "RETURN_")):
@@ -99,7 +103,3 @@ def _used(rows: Sequence[Instruction], at: int) -> int | None:
             return None
         at += 1
     return None
-
-
-def _loads(row: Instruction, name: str) -> bool:
-    return row.opname.startswith("LOAD_FAST") and row.argrepr == name

@@ -27,7 +27,7 @@ from stepper.analysis.recompiles import failed_checks, failed_guards
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.shapes import symbols_at
 from stepper.analysis.sites import in_torch, site_at
-from stepper.analysis.trial_lines import Told, enough
+from stepper.analysis.trial_lines import Told, enough, in_vain
 from stepper.analysis.walks import nothing_to_ask_about
 from stepper.client.text import (
     function_name,
@@ -182,10 +182,11 @@ def _failed(
     if words := _words_of_operator(failed):
         yield Line(f"   {words}", moment)
         yield from _symbols_in(recording, failed, words)
-    proven = trying is not None and enough((yield from trying(failed)))
+    ways = [] if trying is None else (yield from trying(failed))
     if failed.suppressed:
         yield Line("   the program never saw it: the frame runs uncompiled", moment)
-    if not proven and (change := change_of(recording, failed)) is not None:
+    change = None if enough(ways) else change_of(recording, failed)
+    if change is not None and (change := change.without(in_vain(ways))) is not None:
         label = "change" if trying is None else "change, not proven"
         yield Line(f"   {label}: {change}", moment)
     for text in failure.message.strip().splitlines():

@@ -10,13 +10,14 @@ from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.recompile_series import Series
-from stepper.analysis.recompiles import changes_of
+from stepper.analysis.recompiles import Origin, changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, is_installed, place_text
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
+from stepper.recording.reader import Recording
 
 HANDED_OVER = frozenset(
     {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}
@@ -412,13 +413,22 @@ def _of_what(it: Changing) -> str:
     newest = it.history.recompilations[it.series.newest]
     failures = newest.nearest.failures if newest.nearest is not None else ()
     origins = [each.origin for each in failures if each.kind == "INVALID" and each.origin]
-    value = origins[0].value if origins else None
+    what = _said(it.recording, origins[0]) if origins else ""
     stack = newest.translation.python_stack if is_installed(it.history.filename) else ()
     own = own_frame(stack)
     where = f"of {place_text(own, it.recording.facts.cwd)}" if own else ""
-    return f" ({', '.join(filter(None, (value.type if value else '', where)))})" * bool(
-        value or own
-    )
+    return f" ({', '.join(filter(None, (what, where)))})" * bool(what or own)
+
+
+def _said(recording: Recording, origin: Origin) -> str:
+    """What a guard is for, by its type; of a class its name, which is known once it was used."""
+    if origin.value is None or origin.value.type != "type":
+        return "" if origin.value is None else origin.value.type
+    if recording.has(origin.moment + 1):
+        for value in recording.state(origin.moment + 1).values.values():
+            if value.source == origin.value.source and not value.lazy:
+                return f"the class {value.text}"
+    return "a class"
 
 
 def _marks(it: Changing) -> str:

@@ -21,7 +21,7 @@ from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_eq
 from stepper.analysis.sources import unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
-from stepper.model.change import Setting
+from stepper.model.change import MarkSize, Setting
 from stepper.model.datum import text_of
 from stepper.model.failure import FailedStage
 from stepper.model.lookup import Aspect
@@ -55,7 +55,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
-    found = [each for each in found if each.rule not in _FOR_ONE or _saves(history, each)]
+    found = [each for each in found if each.rule not in _FOR_ONE | _UNSURE or _saves(history, each)]
     found.sort(key=lambda each: each.rule in _UNSURE)
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
@@ -69,9 +69,16 @@ def _saves(history: History, advice: Advice) -> bool:
     for each in history.recompilations:
         changed = [] if each.nearest is None else changes_of(each.nearest)
         mine = any(_is(change, advice) for change in changed)
-        if mine and not any(change.by.what in HANDED_OVER for change in changed):
+        if mine and not any(map(_never_a_symbol, changed)):
             return True
     return False
+
+
+def _never_a_symbol(change: Change) -> bool:
+    """Whether no symbol does for both that were there: one is None, say."""
+    by = change.by
+    values = {type(by.expected), type(by.actual)}
+    return by.what in HANDED_OVER or (by.what == "value" and not values <= {int, float})
 
 
 def _is(change: Change, advice: Advice) -> bool:
@@ -177,7 +184,7 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
     several = sum(each is not None and apart(changes_of(each)) > 1 for each in nearest)
     changes = list(dict.fromkeys(each.changes[-1] for each in found if each.changes))
     if several and len(changes) > 1:
-        ways = [*map(str, changes), *_left_over(entries, found)]
+        ways = [*map(_worded, changes), *_left_over(entries, found)]
         yield Advice(
             f"Change all of it: {'; '.join(ways)}. One alone leaves calls that differ in something "
             "else.",
@@ -186,6 +193,11 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
             changes=tuple(changes),
             together=True,
         )
+
+
+def _worded(change: object) -> str:
+    unsure = isinstance(change, MarkSize) and change.how == "mark_unbacked"
+    return f"{change}{', where nothing takes its value' * unsure}"
 
 
 def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:

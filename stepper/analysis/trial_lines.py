@@ -88,6 +88,11 @@ def enough(tried: list[Tried]) -> bool:
     return any(each.proven and each.left.nothing for each in tried)
 
 
+def in_vain(tried: Iterable[Tried]) -> list[str]:
+    """What did not help, or only where the program does something else, in words."""
+    return [each.way.words for each in tried if not each.proven]
+
+
 def trial_lines(replays: Replays, every: Iterable[Tried | Line], indent: str) -> Told:
     """All that was tried, the best first.
 

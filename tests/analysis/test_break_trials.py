@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.break_trials import BreakTrials
 from stepper.client.plan import plan_of
@@ -166,4 +167,18 @@ def test_breaks_of_the_native_engine_are_forced_away_with_its_own_decorators(
     assert any("stepper.native.disable(counted): 2 graph breaks → 1, " in each for each in said)
     assert any(
         "stepper.native.allow_in_graph(counted): 2 graph breaks → 0, " in each for each in said
+    )
+
+
+def test_what_was_tried_in_vain_is_not_advised_once_more() -> None:
+    number = CHANGES["Unsupported Tensor.item() call with capture_scalar_outputs=False"]
+    setting = "torch._dynamo.config.capture_scalar_outputs = True"
+    assert setting in str(number)
+    assert str(number.without([setting])) == "keep the value a tensor"
+    assert number.without(["torch.compiler.disable(helper)"]) == number
+    after = Remedy("print elsewhere; or {reordering}, which prints later", reordered="print")
+    added = "torch._dynamo.config.reorderable_logging_functions.add(builtins.print)"
+    assert str(after.without([added])) == "print elsewhere"
+    assert (
+        Remedy("{setting}", "allow_rnn").without(["torch._dynamo.config.allow_rnn = True"]) is None
     )

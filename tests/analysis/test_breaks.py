@@ -13,7 +13,9 @@ import torch._dynamo
 from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.breaks import Cause, causes
+from stepper.analysis.decisions import decided_at
 from stepper.analysis.skipped_frames import skipped
+from stepper.model.program import Code, Instruction
 from stepper.model.trace import SkippedFrame
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
@@ -309,3 +311,24 @@ def test_the_kinds_in_the_table_are_dynamos() -> None:
     assert all(
         hasattr(torch._dynamo.config, each.setting) for each in CHANGES.values() if each.setting
     )
+
+
+PAIRS = (
+    ("CALL", "0"), ("STORE_FAST_LOAD_FAST", "found, found"), ("LOAD_CONST", "3"),
+    ("COMPARE_OP", ">"), ("POP_JUMP_IF_FALSE", "to 6"), ("LOAD_CONST", "1"), ("RETURN_VALUE", ""),
+)  # fmt: skip
+"""`found = x.item()`, `if found > 3`, as CPython 3.13 has it."""
+
+
+@pytest.mark.parametrize(("kept", "decides"), [("found, found", True), ("found, other", False)])
+def test_a_decision_is_found_behind_an_instruction_of_two_variables(
+    kept: str, decides: bool
+) -> None:
+    rows = [
+        Instruction(
+            at, name, argrepr=kept if "STORE" in name else said, target=6 * (at == 4) or None
+        )
+        for at, (name, said) in enumerate(PAIRS)
+    ]
+    code = Code(1, "f", "f", "f.py", 1, instructions=tuple(rows))
+    assert decided_at([(code, 0)]) == ((code, 4) if decides else None)

@@ -314,7 +314,7 @@ def test_the_death_of_an_object_is_a_cause(
         assert failure.kind == "INVALID"
         assert unscoped(failure.source) == "scaled"
     told = "\n".join(line.text for line in recompile_lines(recording))
-    assert "scaled (type), which the entry knows by identity, has died since" in told
+    assert "scaled (the class Twice), which the entry knows by identity, has died since" in told
     assert "backend" not in told
 
 

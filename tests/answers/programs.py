@@ -26,6 +26,7 @@ from tests.answers import (  # noqa: F401
     swept_again,
     swept_fifth,
     swept_fourth,
+    swept_sixth,
     swept_third,
     trained,
     wrapped,
