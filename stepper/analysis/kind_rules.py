@@ -431,6 +431,14 @@ def _said(recording: Recording, origin: Origin) -> str:
     return "a class"
 
 
+def _metadata(it: Changing) -> str:
+    return (
+        "What __tensor_flatten__ of a tensor subclass returns beside the tensors is a constant of "
+        f"the graph: keep what changes of {it.name or 'it'} in one of the tensors, or accept an "
+        "entry for each."
+    )
+
+
 def _marks(it: Changing) -> str:
     return f"Mark the dimensions of {it.name} before the first call, and for every tensor alike."
 
@@ -474,6 +482,7 @@ _ROWS: dict[str, _Row] = {
     "inference mode of tensors": _Row(_inference_mode, "inference mode"),
     "inference": _Row(_inference, "inference"),
     "dispatch keys": _Row(_keys_of_dispatch, "dispatch keys"),
+    "metadata of a subclass": _Row(_metadata, "metadata"),
     "state": _Row(_state, kinds=("GLOBAL_STATE",)),
     "function modes": _Row(_modes, kinds=(_MODES,)),
     "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),

@@ -26,6 +26,7 @@ _COMMENT = re.compile(r"(?<!\s)(?:\s{2,}+# |\s++# (?=.*# ))|\nUser stack trace:"
 
 _AS_TENSOR = "___as_tensor("
 """With it torch up to 2.11 compares a float that is an input of the graph with itself."""
+METADATA = "TENSOR_SUBCLASS_METADATA_MATCH"
 A_TENSOR = "a tensor type"
 """What Dynamo calls the type that it has seen, whichever it was."""
 _TENSOR = re.compile(
@@ -69,9 +70,12 @@ _KEY = r"list\(dict\.keys\([\w.\[\]'\"]+\)\)\[\d+\]"
 """How Dynamo comes to a key by its place."""
 _EQUAL = re.compile(rf"(?P<source>(?:{_OF_A_CLASS}|{_KEY}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)")
 
+_METADATA = re.compile(r"___check_metadata_\d+_c")
+"""How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""
 _DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
 _KINDS = (
     (_DIED, "INVALID", ""),
+    (_METADATA, METADATA, "metadata"),
     (_TENSOR, "TENSOR_MATCH", ""),
     (_TENSOR_ONE_SIDED, "TENSOR_MATCH", "requires_grad"),
     (_TENSOR_TYPE, "TENSOR_MATCH", "type"),

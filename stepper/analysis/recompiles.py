@@ -22,7 +22,7 @@ from typing import NamedTuple, overload
 import msgspec
 
 from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
-from stepper.analysis.reasons import A_TENSOR, Reason, parse_check, reasons_in, reasons_of
+from stepper.analysis.reasons import A_TENSOR, METADATA, Reason, parse_check, reasons_in, reasons_of
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import in_dynamo, program_line
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
@@ -591,9 +591,19 @@ class _Reader:
         candidates = (each for each in self._by_id.get(entry, ()) if each.id < item.id)
         made = max(candidates, key=lambda each: each.id, default=None)
         if made is not None:
-            failures = [self._with_origin(made, _with_state(made, item, each)) for each in failures]
+            named = [self._of_metadata(made, each) for each in failures]
+            failures = [self._with_origin(made, _with_state(made, item, each)) for each in named]
         failures = [self._wrapping(item, each) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))
+
+    def _of_metadata(self, made: Translation, failure: Failure) -> Failure:
+        """With the tensor whose metadata it is, where no other comes into question."""
+        attempts = self._recording.attempts(made.id) if failure.kind == METADATA else []
+        guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
+        sources = {unscoped(each.source) for each in guards if each.kind == METADATA}
+        if failure.source or len(sources) != 1:
+            return failure
+        return msgspec.structs.replace(failure, source=sources.pop())
 
     def _wrapping(self, item: Translation, failure: Failure) -> Failure:
         path = path_of(failure.source)

@@ -85,7 +85,7 @@ def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failu
     links = list(_links(error))
     frames = [_frames(link) for link in links]
     node = next((found for each in reversed(frames) if (found := _node(each))), None)
-    deepest = next((each for each in reversed(frames) if each), [])
+    deepest = _hidden(links[-1]) or next((each for each in reversed(frames) if each), [])
     return Failure(
         id=0,
         moment=moment,
@@ -232,6 +232,14 @@ def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
         found.append((traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
     return found
+
+
+def _hidden(error: BaseException) -> list[tuple[FrameType, int]]:
+    """Those of what it was raised in place of, where the program's own function had failed, as a
+    custom operator's for fake tensors does; the compiler says no more than its words."""
+    hidden = error.__context__ if error.__suppress_context__ and error.__cause__ is None else None
+    frames = [] if hidden is None else _frames([*_links(hidden)][-1])
+    return frames if frames and is_program(frames[-1][0].f_code.co_filename) else []
 
 
 def _python_frame(frame: FrameType, line: int | None) -> PythonFrame:
