@@ -37,6 +37,7 @@ IN_ANALYSIS = {
         "changes_for": "torch's: the source of what is called",
         "_inlined": "a path",
     },
+    "break_changes.py": {"without": "ours: the ways that a remedy names"},
     "break_rules.py": {
         "": "torch's: what is called, the program's: a statement",
         "_about_what_is_called": "torch's kind of a break",
@@ -67,6 +68,7 @@ IN_ANALYSIS = {
         "facts": "the name of a function",
         "cause": "torch's message",
         "_explanation": "torch's message",
+        "_metaclass": "torch's: the context of a break, the source of what is called",
         "_operands": "CPython's names of instructions",
         "_within": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",

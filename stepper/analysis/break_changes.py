@@ -43,8 +43,12 @@ class Remedy(msgspec.Struct, frozen=True):
 
     def without(self, in_vain: Iterable[str]) -> Remedy | None:
         """What is left of it where some of what it names was tried; None: nothing."""
-        words = tuple(each.replace("builtins.", "") for each in in_vain)
-        gone = [f"{{{name}}}" for name, way in self._names.items() if _begins(words, way)]
+        words = [each.replace("builtins.", "") for each in in_vain]
+        gone = [
+            f"{{{name}}}"
+            for name, way in self._names.items()
+            if any(each.startswith(way) for each in words)
+        ]
         left = [each for each in self.words.split(_OR) if not any(name in each for name in gone)]
         return msgspec.structs.replace(self, words=_OR.join(left)) if left else None
 
@@ -60,10 +64,6 @@ class Remedy(msgspec.Struct, frozen=True):
         """In words, where `line` stands for the program's own."""
         source = f"what `{clip(line, _LINE)}` calls" if line else "what leads there"
         return self.words.format(**self._names, source=source)
-
-
-def _begins(every: Iterable[str], way: str) -> bool:
-    return any(each.startswith(way) for each in every)
 
 
 ASSERTED = Remedy(
