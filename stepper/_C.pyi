@@ -8,7 +8,6 @@ from typing import (
     Final,
     Generic,
     Literal,
-    NamedTuple,
     ParamSpec,
     Protocol,
     Self,
@@ -464,8 +463,8 @@ def shortened(text: str, most: int, /) -> str:
     """A text in at most `most` characters, with `…` for what was cut: no word, or so much of it
     that what looks like a secret can be recognized (csrc/support/shorten.c)."""
 
-def shortest(function: Callable[[Any], Any], argument: object, times: int, /) -> tuple[Any, int]:
-    """What a function returns for an argument, and the nanoseconds of the shortest of so many
+def shortest(times: int, function: Callable[..., Any], /, *arguments: Any) -> tuple[Any, int]:
+    """What a function returns for some arguments, and the nanoseconds of the shortest of so many
     calls."""
 
 def shortened_at(text: str, most: int, /) -> int:
@@ -734,16 +733,6 @@ class CacheEntry:
             ValueError: the entry has ended.
         """
 
-    def explain(
-        self,
-        locals: dict[str, Any],
-        globals: dict[str, Any],
-        backend: object = None,
-        *,
-        all_guards: bool = False,
-    ) -> EntryReport:
-        """What each of its guards says, up to the first that fails, or all. Changes nothing."""
-
     def invalidate(self, reason: object = None, /) -> None:
         """End it: it leaves its cache and is never found again. The first reason counts."""
 
@@ -798,34 +787,6 @@ class CodeCache:
     ) -> CacheEntry | None:
         """What a call with these would find: the first entry that is for the backend and whose
         check passes. It is counted and moves to the front."""
-
-    def explain(
-        self,
-        locals: dict[str, Any],
-        globals: dict[str, Any],
-        backend: object = None,
-        *,
-        all_guards: bool = False,
-    ) -> list[EntryReport]:
-        """What a lookup would find, for every entry and guard. Nothing is moved or counted.
-
-        Of an entry that fails, the guards up to the first that does, as in a lookup; with
-        `all_guards` also those after it, which may raise for want of what came before.
-        """
-
-class GuardReport(NamedTuple):
-    guard: Any
-    """What the entry gave for the guard; None: its whole check, when it gave no parts."""
-    passed: bool
-    error: Exception | None
-    nanoseconds: int
-
-class EntryReport(NamedTuple):
-    entry: CacheEntry
-    matched: bool
-    """Whether its check passes, and it is valid and for the backend."""
-    backend_matched: bool
-    guards: tuple[GuardReport, ...]
 
 def code_cache(code: CodeType, /) -> CodeCache:
     """The cache of this code object, which lives as long as the code does."""

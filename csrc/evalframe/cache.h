@@ -3,8 +3,8 @@
      CacheEntry   one capture: a check, the code to run when it passes, for which backend
      CodeCache    the entries of one code object, the one that was used last first
 
-   cache_entry.c says what ends an entry, code_cache.c how one is found, lookup_report.c how to ask
-   about all of them, guard by guard. */
+   cache_entry.c says what ends an entry, code_cache.c how one is found, lookup_report.c who
+   hears of it. */
 
 #ifndef STEPPER_CACHE_H
 #define STEPPER_CACHE_H
@@ -56,10 +56,6 @@ void code_cache_unlink(CodeCache *cache, CacheEntry *entry);
 CacheEntry *code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *globals,
                               PyObject *backend);
 
-/* The methods explain() of a cache and of an entry. */
-PyObject *lookup_report_cache(CodeCache *cache, PyObject *args, PyObject *kwargs);
-PyObject *lookup_report_entry(CacheEntry *entry, PyObject *args, PyObject *kwargs);
-
 /* The entries in the order in which a lookup is going to try them, for lookup_report_emit(). NULL: nobody
    listens, or an exception is set. */
 PyObject *lookup_report_begins(CodeCache *cache);
@@ -71,8 +67,5 @@ int lookup_report_emit(PyObject *tried, PyCodeObject *code, PyObject *locals, Py
 
 /* Tells the listener, if there is one. */
 void code_cache_notify(const char *event, CacheEntry *entry, PyObject *detail);
-
-/* Runs check(locals, globals). 1: passed, 0: not, -1: it raised, and the exception is set. */
-int code_cache_check_guard(PyObject *check, PyObject *locals, PyObject *globals);
 
 #endif

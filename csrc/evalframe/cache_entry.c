@@ -304,8 +304,6 @@ static PyMethodDef entry_methods[] = {
     {"dies_with", (PyCFunction)dies_with, METH_VARARGS,
      PyDoc_STR("End the entry when this object dies.")},
     {"invalidate", (PyCFunction)invalidate, METH_VARARGS, PyDoc_STR("End the entry.")},
-    {"explain", (PyCFunction)(void (*)(void))lookup_report_entry, METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("What each of its guards says. Changes nothing.")},
     {NULL},
 };
 

@@ -54,8 +54,9 @@ report_error(CacheEntry *entry)
 
 /* --- checking --- */
 
-int
-code_cache_check_guard(PyObject *check, PyObject *locals, PyObject *globals)
+/* Runs check(locals, globals). 1: passed, 0: not, -1: it raised, and the exception is set. */
+static int
+check_guard(PyObject *check, PyObject *locals, PyObject *globals)
 {
     PyObject *args[] = {locals, globals};
     PyObject *result = PyObject_Vectorcall(check, args, 2, NULL);
@@ -77,7 +78,7 @@ try_entry(CacheEntry *entry, PyObject *locals, PyObject *globals, PyObject *back
     int passed = cache_entry_has_backend(entry, backend);
     if (passed > 0) {
         PyObject *check = Py_NewRef(entry->check);
-        passed = code_cache_check_guard(check, locals, globals);
+        passed = check_guard(check, locals, globals);
         Py_DECREF(check);
     }
     if (passed < 0) {
@@ -393,8 +394,6 @@ static PyMethodDef methods[] = {
     {"clear", (PyCFunction)clear, METH_NOARGS, PyDoc_STR("Take all entries out.")},
     {"lookup", (PyCFunction)(void (*)(void))lookup, METH_VARARGS | METH_KEYWORDS,
      PyDoc_STR("The entry that holds, counted and moved to the front, or None.")},
-    {"explain", (PyCFunction)(void (*)(void))lookup_report_cache, METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("What each guard of each entry says. Changes nothing.")},
     {NULL},
 };
 

@@ -367,49 +367,7 @@ def test_entries_can_be_subclassed_and_collected() -> None:
     assert weakref.getweakrefcount(thing) == 0
 
 
-# --- explaining ---
-
-
-def test_an_explanation_goes_through_all_entries_and_changes_nothing(
-    cache: _C.CodeCache,
-) -> None:
-    def guards(kind: type) -> list[tuple[str, Check]]:
-        return [
-            ("TYPE_MATCH", is_type(kind)),
-            ("POSITIVE", lambda locals_, _: locals_["x"] > 0),
-        ]
-
-    def all_of(kind: type) -> Check:
-        return lambda *args: all(check(*args) for _, check in guards(kind))
-
-    ints = entry_for(all_of(int), guards=guards(int))
-    texts = entry_for(all_of(str), guards=guards(str), backend="eager")
-    anything = entry_for(lambda *_: True)
-    for entry in (anything, texts, ints):
-        cache.add(entry)
-    before = cache.entries
-    counted = cache.hits, cache.misses
-    first, second, third = cache.explain({"x": 5}, {}, "inductor")
-    assert (first.entry, first.matched, first.backend_matched) == (ints, True, True)
-    assert [(row.guard, row.passed, row.error) for row in first.guards] == [
-        ("TYPE_MATCH", True, None),
-        ("POSITIVE", True, None),
-    ]
-    assert all(row.nanoseconds > 0 for row in first.guards)
-    assert (second.entry, second.matched, second.backend_matched) == (texts, False, False)
-    assert [(row.guard, row.passed) for row in second.guards] == [("TYPE_MATCH", False)]
-    assert (third.entry, third.matched) == (anything, True)
-    assert [(row.guard, row.passed) for row in third.guards] == [(None, True)]
-
-    report = cache.explain({"x": "text"}, {}, all_guards=True)[1]
-    assert [(row.guard, row.passed, type(row.error)) for row in report.guards] == [
-        ("TYPE_MATCH", True, type(None)),
-        ("POSITIVE", False, TypeError),
-    ]
-    assert not report.matched
-    assert cache.entries == before
-    assert [(entry.hits, entry.misses, entry.errors) for entry in before] == [(0, 0, 0)] * 3
-    assert (cache.hits, cache.misses) == counted
+# --- making ---
 
 
 def test_guards_are_pairs() -> None:
@@ -502,15 +460,6 @@ def test_what_a_listener_raises_the_call_raises_and_an_entry_that_it_ends_is_not
         _C.set_lookup_listener(None)
 
 
-def test_an_entry_explains_itself(cache: _C.CodeCache) -> None:
-    entry = entry_for(is_type(int), guards=[("is int", is_type(int))], backend="inductor")
-    report = entry.explain({"x": "text"}, {}, "inductor")
-    assert (report.matched, report.backend_matched) == (False, True)
-    assert [(each.guard, each.passed) for each in report.guards] == [("is int", False)]
-    assert not entry.explain({"x": 1}, {}, "eager").backend_matched
-    assert entry.misses == 0
-
-
 @pytest.mark.usefixtures("hook")
 def test_the_threads_backend_chooses_the_entry(cache: _C.CodeCache) -> None:
     cache.add(entry_for(lambda *_: True, backend="eager"))
@@ -566,7 +515,6 @@ def test_nothing_grows_over_many_entries(cache: _C.CodeCache) -> None:
         cache.add(entry)
         find(cache, 1)
         find(cache, 0)
-        cache.explain({"x": 1}, {})
         before = _C.set_frame_callback(False)
         original(1)
         original(0)

@@ -326,8 +326,6 @@ def cached() -> Call:
             cache.add(made)
             made.dies_with(types.SimpleNamespace)
             cache.lookup({"x": 1}, {})
-            cache.explain({"x": 1}, {}, all_guards=True)
-            other.explain({"x": 1}, {}, "backend")
             cache.remove(made)
             cache.add(made)
             cache.add(entry(function))
@@ -608,7 +606,7 @@ def shortened() -> Call:
 
 @call
 def shortest() -> Call:
-    return lambda: _C.shortest(str, 1, 3)
+    return lambda: _C.shortest(3, str, 1)
 
 
 # --- what is recorded

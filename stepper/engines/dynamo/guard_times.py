@@ -20,13 +20,13 @@ _OFTEN = 50
 
 def ask_leaf(leaf: Any, value: object) -> tuple[bool, int]:
     """Whether a leaf guard passes, and its nanoseconds without getting to its value."""
-    passed, spent = shortest(leaf, value, _TIMES)
+    passed, spent = shortest(_TIMES, leaf, value)
     return bool(passed), max(0, spent - _of_calling_a_leaf())
 
 
 def tree_time(root: Any, f_locals: dict[str, Any]) -> int | None:
     """Nanoseconds of all guards of an entry that matches; None: they do not pass."""
-    passed, spent = shortest(root.check, f_locals, _TIMES)
+    passed, spent = shortest(_TIMES, root.check, f_locals)
     return max(0, spent - _of_calling_a_root()) if passed else None
 
 
@@ -36,12 +36,12 @@ def _of_calling_a_leaf() -> int:
     root.add_true_match_guard(["True"], None)
     leaf: Any
     [leaf] = root.get_leaf_guards()
-    return shortest(leaf, True, _OFTEN)[1]
+    return shortest(_OFTEN, leaf, True)[1]
 
 
 @cache
 def _of_calling_a_root() -> int:
-    return shortest(RootGuardManager().check, {}, _OFTEN)[1]
+    return shortest(_OFTEN, RootGuardManager().check, {})[1]
 
 
 keep_out()

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from typing import Any
+from time import perf_counter_ns
+from typing import Any, NamedTuple
 
 from stepper import _C
 from stepper.engines.common.entry_guards import Result
@@ -38,10 +39,68 @@ class AskedGuards:
     def run(self, f_locals: dict[str, Any]) -> tuple[Result, tuple[GuardCheck, ...]]:
         """See `EntryGuards.run`. Whether all pass is what the cache's own verbose lookup says."""
         with uncaptured():
-            report = self._entry.explain(f_locals, self._globals)
+            report = explain(self._entry, f_locals, self._globals)
             checks = ask(self._entry, f_locals, self._globals)
         reason = next((str(each.guard) for each in report.guards if not each.passed), "")
         return Result(report.matched, reason, len(report.guards)), checks
+
+
+class GuardReport(NamedTuple):
+    """What a guard says."""
+
+    guard: Any
+    """What the entry gave for it; None: its whole check, when it gave no parts."""
+    passed: bool
+    nanoseconds: int
+    error: str = ""
+    """What it raised; empty: nothing."""
+
+
+class EntryReport(NamedTuple):
+    """What an entry says of a call."""
+
+    matched: bool
+    """Whether a lookup would take it, if it came to it."""
+    backend_matched: bool
+    """Whether it was captured for the backend, or for any."""
+    guards: tuple[GuardReport, ...]
+    """Up to the first that fails: what is behind that may raise for want of what it sees to."""
+
+
+def explain(
+    entry: _C.CacheEntry,
+    f_locals: dict[str, Any],
+    f_globals: dict[str, Any],
+    backend: object = None,
+) -> EntryReport:
+    """What a lookup for a backend (None: any) would find; nothing is moved or counted."""
+    with uncaptured():
+        try:
+            either = entry.backend is None or backend is None or entry.backend is backend
+            for_backend = either or bool(entry.backend == backend)
+        except Exception:  # not this one, to a lookup
+            for_backend = False
+        reports: list[GuardReport] = []
+        for guard, check in entry.guards:
+            reports.append(_report(guard, check, f_locals, f_globals))
+            if not reports[-1].passed:
+                break
+        whole = _report(None, entry.check, f_locals, f_globals)
+    matched = for_backend and entry.valid and whole.passed
+    return EntryReport(matched, for_backend, tuple(reports) or (whole,))
+
+
+def _report(
+    guard: Any, check: Any, f_locals: dict[str, Any], f_globals: dict[str, Any]
+) -> GuardReport:
+    began = perf_counter_ns()
+    try:
+        passed, nanoseconds = _C.shortest(1, check, f_locals, f_globals)
+        return GuardReport(guard, bool(passed), nanoseconds)
+    except Exception as error:  # a miss, to a lookup
+        # In words: the error leads to this frame, and so to the variables of the call.
+        text = f"{type(error).__name__}: {error}"
+        return GuardReport(guard, False, perf_counter_ns() - began, text)
 
 
 def uncaptured() -> _C.Capturing:

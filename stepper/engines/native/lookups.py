@@ -42,7 +42,14 @@ from stepper.engines.native.cache import BOOK, KnownEntry
 from stepper.engines.native.cache_watch import DIED
 from stepper.engines.native.choices import Choice
 from stepper.engines.native.code_table import CodeTable
-from stepper.engines.native.entry_guards import ask, guard_rows, looked_at, source_of
+from stepper.engines.native.entry_guards import (
+    GuardReport,
+    ask,
+    explain,
+    guard_rows,
+    looked_at,
+    source_of,
+)
 from stepper.engines.native.guard_words import Said, checked, checked_guard
 from stepper.model.cache import Verdict
 from stepper.model.datum import Words
@@ -166,7 +173,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             return self._dead(call, str(entry.reason).removesuffix(DIED), label)
         listed = guard_rows(entry)
         parts = [part for part, _ in entry.manager.parts]
-        report = entry.explain(call.f_locals, call.f_globals, call.backend)
+        report = explain(entry, call.f_locals, call.f_globals, call.backend)
         names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
         guards = (
             CheckedGuard(BACKEND, "", (), Words(names[0])),
@@ -223,7 +230,7 @@ def rejected(
     call = Call(code, f_locals, f_globals, backend, None)
     for entry in _C.code_cache(code).entries:
         assert isinstance(entry, GuardedCode)
-        report = entry.explain(f_locals, f_globals, backend)
+        report = explain(entry, f_locals, f_globals, backend)
         failing = next((each for each in report.guards if not each.passed), None)
         if not report.backend_matched:
             yield RejectedEntry(_label(code, entry), BACKEND, why=OTHER_BACKEND)
@@ -235,10 +242,9 @@ def rejected(
             yield RejectedEntry(label, part.kind, source, check.differences, why)
 
 
-def _said(entry: GuardedCode, report: Any, call: Call) -> Said:
-    if report.error is not None:
-        why = f"{type(report.error).__name__}: {report.error}"
-        return Said(report.passed, report.nanoseconds, why=why)
+def _said(entry: GuardedCode, report: GuardReport, call: Call) -> Said:
+    if report.error:
+        return Said(report.passed, report.nanoseconds, why=report.error)
     return _with_value(entry, report.guard, Said(report.passed, report.nanoseconds), call)
 
 
