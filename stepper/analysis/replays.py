@@ -12,12 +12,13 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from itertools import zip_longest
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import msgspec
 
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.failures import failures
+from stepper.analysis.line import Line
 from stepper.analysis.places import Files
 from stepper.analysis.run_costs import CallCost, call_costs
 from stepper.analysis.walks import compilations, graphs
@@ -171,6 +172,10 @@ class Replays:
         self._seconds = seconds
         self._progress = progress or Progress()
         self._known: dict[tuple[tuple[Edit, ...], tuple[Change, ...], int], Replay] = {}
+
+    def lines(self, about: Any, /) -> Iterator[Line]:
+        """What came of trying what can be done about something that an answer tells of."""
+        raise NotImplementedError
 
     def after(self, way: Way, run: int = 1) -> Replay:
         """The program run again, changed in some way.

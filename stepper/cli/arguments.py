@@ -62,12 +62,9 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         record,
         report,
         run,
-        why_break,
-        why_failed,
+        why,
         why_guard,
-        why_recompile,
         why_shape,
-        why_slow,
     )
 
     parser = Parser(
@@ -79,7 +76,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
         run, record, list, open, console, post_mortem,
-        query, why_recompile, why_break, why_failed, why_guard, why_shape, why_slow, diff, ranks,
+        query, why, why_guard, why_shape, diff, ranks,
         report, export, doctor, completion,
     ):  # fmt: skip
         module.add_to(subparsers)

@@ -9,26 +9,16 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
 from stepper.cli.arguments import UsageError
 from stepper.model.printing import say
 
 if TYPE_CHECKING:
     from stepper.analysis.line import Line
+    from stepper.analysis.replays import Replays
     from stepper.client.plan import Plan
     from stepper.recording.reader import Recording
-
-
-class _Trials(Protocol):
-    @property
-    def lines(self) -> Callable[..., Any]: ...
-
-
-class _MakesTrials(Protocol):
-    timed: bool
-
-    def __call__(self, recording: Recording, plan: Plan, seconds: float) -> _Trials: ...
 
 
 def add_options(parser: argparse.ArgumentParser, flag: str, what: str) -> None:
@@ -89,7 +79,7 @@ def agreed(options: argparse.Namespace, recording: Recording, *, timed: bool = F
 def answer_or_replay(
     options: argparse.Namespace,
     lines: Callable[..., Iterator[Line]],
-    trials: Callable[[], _MakesTrials],
+    trials: Callable[[], type[Replays]],
 ) -> int:
     """Print an answer, with what came of running the program again where that is asked for.
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from stepper.console.commands import CommandError, command
 from stepper.console.paths import resolve
-from stepper.console.replaying import parted, trials
+from stepper.console.replaying import parted, trying
 from stepper.console.screen import STYLES
 
 if TYPE_CHECKING:
@@ -61,9 +61,8 @@ def why_recompile(shell: Shell, argument: str) -> None:
     from stepper.analysis.recompile_trials import RecompileTrials
 
     function, options = parted(argument)
-    tries = trials(shell, options, RecompileTrials)
-    every, trying = "--all" in options, None if tries is None else tries.lines
-    _say(shell, recompile_lines(shell.recording, function, every=every, trying=trying))
+    tries, every = trying(shell, options, RecompileTrials), "--all" in options
+    _say(shell, recompile_lines(shell.recording, function, every=every, trying=tries))
 
 
 @command("why-break", usage="[--replay --yes] [FUNCTION]", group="Ask")
@@ -79,9 +78,8 @@ def why_break(shell: Shell, argument: str) -> None:
     from stepper.analysis.break_trials import BreakTrials
 
     function, options = parted(argument)
-    tries = trials(shell, options, BreakTrials)
-    trying = None if tries is None else tries.lines
-    _say(shell, break_lines(shell.recording, function, trying=trying))
+    tries = trying(shell, options, BreakTrials)
+    _say(shell, break_lines(shell.recording, function, trying=tries))
 
 
 @command("why-failed", usage="[--replay --yes] [FUNCTION]", group="Ask")
@@ -96,9 +94,8 @@ def why_failed(shell: Shell, argument: str) -> None:
     from stepper.analysis.failure_trials import FailureTrials
 
     function, options = parted(argument)
-    tries = trials(shell, options, FailureTrials)
-    trying = None if tries is None else tries.lines
-    _say(shell, failed_lines(shell.recording, function, trying=trying))
+    tries = trying(shell, options, FailureTrials)
+    _say(shell, failed_lines(shell.recording, function, trying=tries))
 
 
 @command("why-slow", usage="[--all] [--replay --yes] [FUNCTION]", group="Ask")
@@ -116,9 +113,8 @@ def why_slow(shell: Shell, argument: str) -> None:
     function, options = parted(argument)
     if " " in function:
         raise CommandError("why-slow takes one function, e.g. why-slow forward")
-    tries = trials(shell, options, SlowTrials)
-    every, trying = "--all" in options, None if tries is None else tries.lines
-    _say(shell, slow_lines(shell.recording, function, every=every, trying=trying))
+    tries, every = trying(shell, options, SlowTrials), "--all" in options
+    _say(shell, slow_lines(shell.recording, function, every=every, trying=tries))
 
 
 @command("why-guard", usage="GUARD [ENTRY]", group="Ask")

@@ -6,15 +6,16 @@ nobody could be asked.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from stepper.console.commands import CommandError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from stepper.analysis.replays import Replays
     from stepper.console.shell import Shell
 
-_Trials = TypeVar("_Trials", bound="Replays")
 _OPTIONS = ("--replay", "--yes", "--all")
 
 
@@ -25,7 +26,7 @@ def parted(argument: str) -> tuple[str, frozenset[str]]:
     return function, frozenset(word for word in words if word in _OPTIONS)
 
 
-def trials(shell: Shell, options: frozenset[str], make: type[_Trials]) -> _Trials | None:
+def trying(shell: Shell, options: frozenset[str], make: type[Replays]) -> Callable[..., Any] | None:
     """What tries it, where that is asked for and agreed to; None: nothing is to be tried.
 
     Args:
@@ -48,4 +49,4 @@ def trials(shell: Shell, options: frozenset[str], make: type[_Trials]) -> _Trial
     shell.screen.lines(plan.lines())
     if "--yes" not in options:
         raise CommandError("nothing was run: --replay --yes agrees to it")
-    return make(shell.recording, plan)
+    return make(shell.recording, plan).lines

@@ -18,6 +18,7 @@ from stepper.analysis.here import OF_THE_CACHE, event_at, here_lines
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_trials import RecompileTrials
+from stepper.analysis.replays import Replays
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
 from stepper.analysis.shape_lines import shape_lines
 from stepper.analysis.slow_lines import slow_lines
@@ -53,50 +54,28 @@ class Question(NamedTuple):
         return self.title, self.about
 
 
-def _with_advice_tried(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
-    trials = RecompileTrials(recording, plan, progress=progress)
-    return recompile_lines(recording, trying=trials.lines, every=True)
+def _proved(
+    title: str, lines: Callable[..., Iterator[Line]], trials: type[Replays], **options: bool
+) -> Question:
+    """A question about the whole run, of whose answer `trials` may prove something."""
+
+    def trial(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
+        trying = trials(recording, plan, progress=progress).lines
+        return lines(recording, trying=trying, **options)
+
+    def answer(recording: Recording, width: int) -> Iterator[Line]:
+        return lines(recording, **options)
+
+    return Question(title, answer, trial, timed=trials.timed)
 
 
-def _with_breaks_forced_away(
-    recording: Recording, plan: Plan, progress: Progress
-) -> Iterator[Line]:
-    trials = BreakTrials(recording, plan, progress=progress)
-    return break_lines(recording, trying=trials.lines)
-
-
-def _with_what_may_be_done(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
-    trials = FailureTrials(recording, plan, progress=progress)
-    return failed_lines(recording, trying=trials.lines)
-
-
-def _with_changes_timed(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
-    trials = SlowTrials(recording, plan, progress=progress)
-    return slow_lines(recording, trying=trials.lines)
-
-
-_ON_RECOMPILATIONS = Question(
-    "why it was compiled again",
-    lambda recording, _: recompile_lines(recording, every=True),
-    _with_advice_tried,
+_ON_RECOMPILATIONS = _proved(
+    "why it was compiled again", recompile_lines, RecompileTrials, every=True
 )
-_ON_BREAKS = Question(
-    "why graphs broke",
-    lambda recording, _: break_lines(recording),
-    _with_breaks_forced_away,
-)
-_ON_FAILURES = Question(
-    "why compilations failed",
-    lambda recording, _: failed_lines(recording),
-    _with_what_may_be_done,
-)
+_ON_BREAKS = _proved("why graphs broke", break_lines, BreakTrials)
+_ON_FAILURES = _proved("why compilations failed", failed_lines, FailureTrials)
 _ON_SIZES = Question("why sizes are fixed", lambda recording, _: shape_lines(recording))
-ON_TIME = Question(
-    "why compiling takes so long",
-    lambda recording, _: slow_lines(recording),
-    _with_changes_timed,
-    timed=SlowTrials.timed,
-)
+ON_TIME = _proved("why compiling takes so long", slow_lines, SlowTrials)
 _OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES)
 _ABOUT = {
     EventKind.GRAPH_BREAK: _ON_BREAKS,

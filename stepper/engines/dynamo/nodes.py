@@ -213,11 +213,9 @@ class GraphWatcher(NodeRecords):
             return
         for each in (node, *node.users):
             if (old := self.known.get(each)) is not None:
-                args, inputs = (
-                    self.arguments(each),
-                    tuple(item.name for item in each.all_input_nodes),
-                )
+                args = self.arguments(each)
                 if (each.name, args) != (old.name, old.args):
+                    inputs = tuple(item.name for item in each.all_input_nodes)
                     self._again(each, old, name=each.name, args=args, inputs=inputs)
 
     def _take_moved(self) -> list[tuple[Node, trace.Node]]:
