@@ -155,8 +155,7 @@ class GraphWatcher(NodeRecords):
             self.changed = False  # nobody is watched
             return
         recorder = self._recorder
-        wanted = EventKind.NODE in recorder.controller.wanted
-        if not (wanted or recorder.everything):
+        if not (recorder.everything or EventKind.NODE in recorder.controller.wanted):
             return
         # Each goes from its list when it has been told: at the program's recursion limit, or out of
         # memory, any of this can fail, and is done the next time.
@@ -188,6 +187,7 @@ class GraphWatcher(NodeRecords):
         else:
             self._recorder.node_erased(old.id)
             del self.known[node]
+            self._looked_through.discard(node)
 
     def _is_as_it_was(self, node: Node, old: trace.Node) -> bool:
         """torch.fx takes a node out and puts it back to set any attribute of it; printing a graph
@@ -243,7 +243,8 @@ class GraphWatcher(NodeRecords):
             old, id=next(recorder.node_ids), renamed=recorder.moment, **changes
         )
         self.known[node] = new
-        self._look_through(node)
+        if node in self._looked_through:
+            self._look_through(node)
         recorder.node(self._attempt, new, known=True)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from torch.fx import Graph, Node
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from stepper.engines.dynamo.nodes import GraphWatcher
 from stepper.model import trace
@@ -112,6 +113,23 @@ def test_a_renamed_node_is_another_record_and_so_are_its_users() -> None:
     watched.watcher.renamed(watched.add("never told"))
     watched.sync()
     assert len(watched.told.written) == 5
+
+
+def test_whose_sizes_a_symbol_is_in_is_known_however_nodes_came() -> None:
+    watched = Watched()
+    size = ShapeEnv().create_unbacked_symint()
+    sized = watched.add("sized")
+    sized.meta["example_value"] = size
+    watched.watcher.moved(watched.b)
+    watched.watcher.renamed(watched.a)
+    watched.a.name = "x"
+    watched.sync(sized)
+    before = len(watched.told.written)
+    sized.meta["example_value"] = 3
+    watched.watcher.resized({str(size.node.expr)})
+    assert [(each.name, each.meta_text) for each in watched.told.written[before:]] == [
+        ("sized", "3")
+    ]
 
 
 def test_a_stop_at_a_node_may_tell_the_rest() -> None:
