@@ -13,6 +13,7 @@
 #include "evalframe/cache.h"
 
 #include "evalframe/frame_replace.h"
+#include "support/collected.h"
 
 #include <structmember.h>
 
@@ -22,9 +23,9 @@ static void invalidate_entry(CacheEntry *entry, PyObject *reason);
 
 typedef struct {
     PyObject_HEAD
-    CacheEntry *entry;   /* borrowed; NULL: it is gone */
     PyObject *reference; /* to the object; its callback is `object_died` of this */
     PyObject *reason;
+    CacheEntry *entry; /* borrowed; NULL: it is gone */
 } Lifeline;
 
 static PyObject *
@@ -41,38 +42,14 @@ object_died(PyObject *object, PyObject *Py_UNUSED(reference))
 
 static PyMethodDef object_died_method = {"object_died", object_died, METH_O, NULL};
 
-static int
-lifeline_traverse(Lifeline *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->reference);
-    Py_VISIT(self->reason);
-    return 0;
-}
-
-static int
-lifeline_clear(Lifeline *self)
-{
-    Py_CLEAR(self->reference);
-    Py_CLEAR(self->reason);
-    return 0;
-}
-
-static void
-lifeline_dealloc(Lifeline *self)
-{
-    PyObject_GC_UnTrack(self);
-    (void)lifeline_clear(self);
-    PyObject_GC_Del(self);
-}
+COLLECTED(lifeline, Lifeline, 2)
 
 static PyTypeObject Lifeline_Type = {
     PyVarObject_HEAD_INIT(NULL, 0)
     .tp_name = "stepper._C.Lifeline",
     .tp_basicsize = sizeof(Lifeline),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
-    .tp_dealloc = (destructor)lifeline_dealloc,
-    .tp_traverse = (traverseproc)lifeline_traverse,
-    .tp_clear = (inquiry)lifeline_clear,
+    COLLECTED_SLOTS(lifeline),
 };
 
 /* Cuts all: the references go, and with them their callbacks. */

@@ -13,15 +13,16 @@
 #include "evalframe/frame_hook.h"
 #include "evalframe/thread_state.h"
 #include "support/api.h"
+#include "support/collected.h"
 
 #include <structmember.h>
 
 typedef struct {
     PyObject_HEAD
     PyObject *callback, *backend;
-    char nopython;   /* each call is to become one graph */
     PyObject *outer; /* of each block that was entered and not yet left, what was set before it, and
                         Dynamo's callback */
+    char nopython;   /* each call is to become one graph */
 } Capturing;
 
 static PyObject *set_dynamo; /* sets Dynamo's callback in this thread, and returns what it was */
@@ -155,31 +156,7 @@ capturing_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-static int
-capturing_traverse(Capturing *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->callback);
-    Py_VISIT(self->backend);
-    Py_VISIT(self->outer);
-    return 0;
-}
-
-static int
-capturing_clear(Capturing *self)
-{
-    Py_CLEAR(self->callback);
-    Py_CLEAR(self->backend);
-    Py_CLEAR(self->outer);
-    return 0;
-}
-
-static void
-capturing_dealloc(Capturing *self)
-{
-    PyObject_GC_UnTrack(self);
-    capturing_clear(self);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
+COLLECTED(capturing, Capturing, 3)
 
 static PyMemberDef members[] = {
     {"callback", T_OBJECT, offsetof(Capturing, callback), READONLY, NULL},
@@ -202,11 +179,9 @@ static PyTypeObject Capturing_Type = {
     .tp_basicsize = sizeof(Capturing),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_new = capturing_new,
-    .tp_dealloc = (destructor)capturing_dealloc,
-    .tp_traverse = (traverseproc)capturing_traverse,
-    .tp_clear = (inquiry)capturing_clear,
     .tp_methods = methods,
     .tp_members = members,
+    COLLECTED_SLOTS(capturing),
 };
 
 static PyObject *

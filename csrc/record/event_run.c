@@ -10,6 +10,7 @@
 #include "module.h"
 
 #include "record/steps.h"
+#include "support/collected.h"
 #include "support/grow.h"
 #include "support/pack.h"
 
@@ -232,25 +233,11 @@ run_init(EventRun *self, PyObject *args, PyObject *kwargs)
     return 0;
 }
 
-static int
-run_traverse(EventRun *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->flush);
-    return 0;
-}
-
-static int
-run_clear(EventRun *self)
-{
-    Py_CLEAR(self->flush);
-    return 0;
-}
+COLLECTED(flushed, EventRun, 1)
 
 static void
 run_dealloc(EventRun *self)
 {
-    PyObject_GC_UnTrack(self);
-    run_clear(self);
     for (int i = 0; i < COLUMNS; i++) {
         buffer_free(&self->inorder.columns[i]);
         buffer_free(&self->late.columns[i]);
@@ -258,7 +245,7 @@ run_dealloc(EventRun *self)
     PyMem_Free(self->inorder.events);
     PyMem_Free(self->late.events);
     buffer_free(&self->body);
-    Py_TYPE(self)->tp_free((PyObject *)self);
+    flushed_dealloc(self);
 }
 
 static PyMethodDef methods[] = {
@@ -277,10 +264,10 @@ static PyTypeObject EventRun_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)run_init,
-    .tp_dealloc = (destructor)run_dealloc,
-    .tp_traverse = (traverseproc)run_traverse,
-    .tp_clear = (inquiry)run_clear,
     .tp_methods = methods,
+    .tp_traverse = (traverseproc)flushed_traverse,
+    .tp_clear = (inquiry)flushed_clear,
+    .tp_dealloc = (destructor)run_dealloc,
 };
 
 int

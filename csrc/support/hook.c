@@ -13,6 +13,7 @@
 #include "module.h"
 
 #include "support/api.h"
+#include "support/collected.h"
 #include "support/lock.h"
 #include "support/names.h"
 
@@ -20,9 +21,9 @@
 
 typedef struct {
     PyObject_HEAD
-    vectorcallfunc vectorcall;
     PyObject *function, *watcher;
     ReentrantLock *lock; /* NULL: it takes none */
+    vectorcallfunc vectorcall;
 } Hook;
 
 static PyObject *
@@ -102,31 +103,7 @@ hook_init(Hook *self, PyObject *args, PyObject *kwargs)
     return 0;
 }
 
-static int
-hook_traverse(Hook *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->function);
-    Py_VISIT(self->watcher);
-    Py_VISIT(self->lock);
-    return 0;
-}
-
-static int
-hook_clear(Hook *self)
-{
-    Py_CLEAR(self->function);
-    Py_CLEAR(self->watcher);
-    Py_CLEAR(self->lock);
-    return 0;
-}
-
-static void
-hook_dealloc(Hook *self)
-{
-    PyObject_GC_UnTrack(self);
-    hook_clear(self);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
+COLLECTED(hook, Hook, 3)
 
 static PyObject *
 hook_release(Hook *self, PyObject *Py_UNUSED(ignored))
@@ -150,10 +127,8 @@ static PyTypeObject Hook_Type = {
     .tp_init = (initproc)hook_init,
     .tp_call = PyVectorcall_Call,
     .tp_vectorcall_offset = offsetof(Hook, vectorcall),
-    .tp_dealloc = (destructor)hook_dealloc,
-    .tp_traverse = (traverseproc)hook_traverse,
-    .tp_clear = (inquiry)hook_clear,
     .tp_methods = methods,
+    COLLECTED_SLOTS(hook),
 };
 
 int
