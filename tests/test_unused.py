@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import ast
+import gc
 import re
+import sys
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).resolve().parent.parent
+
+Trees = dict[Path, ast.Module]
 
 CALLED_BY_NAME = re.compile(
     r"__\w+__|(_?on|action|watch|visit|pytest)_\w+"  # Python, Textual, ast, pytest
@@ -35,8 +42,17 @@ FORMATS = {"stepper/report/contents.py"}
 """Whose fields are those of a documented format."""
 
 
-def test_whatever_is_defined_is_mentioned_elsewhere() -> None:
-    trees = {path: ast.parse(path.read_text()) for path in _python()}
+@pytest.fixture(scope="module")
+def trees() -> Iterator[Trees]:
+    """All modules, parsed without the collector's walking through what there is so far."""
+    gc.disable()
+    try:
+        yield {path: ast.parse(path.read_text()) for path in _python()}
+    finally:
+        gc.enable()
+
+
+def test_whatever_is_defined_is_mentioned_elsewhere(trees: Trees) -> None:
     used = {name for tree in trees.values() for name in _used(tree)}
     for path in (ROOT / "csrc").rglob("*.[ch]"):
         used.update(re.findall(r"\w+", path.read_text()))
@@ -51,9 +67,8 @@ def test_whatever_is_defined_is_mentioned_elsewhere() -> None:
     assert not unused
 
 
-def test_whatever_a_module_of_tests_defines_is_used() -> None:
+def test_whatever_a_module_of_tests_defines_is_used(trees: Trees) -> None:
     """Else it is a program or a case that somebody wrote, and that no test runs."""
-    trees = {path: ast.parse(path.read_text()) for path in _python()}
     used = {name for tree in trees.values() for name in _used(tree)}
     unused = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {name}"
@@ -67,10 +82,10 @@ def test_whatever_a_module_of_tests_defines_is_used() -> None:
     assert not unused
 
 
-def test_whatever_the_c_part_offers_is_called() -> None:
+def test_whatever_the_c_part_offers_is_called(trees: Trees) -> None:
     """By Python or, if it says so, by a test; what Python overrides is called by C."""
-    ours = [path for path in _python() if path.is_relative_to(ROOT / "stepper")]
-    used = {name for path in ours for name in _used(ast.parse(path.read_text()))}
+    ours = [tree for path, tree in trees.items() if path.is_relative_to(ROOT / "stepper")]
+    used = {name for tree in ours for name in _used(tree)}
     for path in (ROOT / "csrc").rglob("*.c"):
         used.update(re.findall(r"\bID\((\w+)\)", path.read_text()))
     declared = ast.parse((ROOT / "stepper/_C.pyi").read_text())
@@ -99,6 +114,56 @@ def test_whatever_a_header_declares_is_used_by_another_file() -> None:
             if not inline and sum(1 for each in users if called.search(each)) < 2:
                 alone.append(name)
     assert not alone
+
+
+def test_whatever_a_function_may_be_given_somebody_gives(trees: Trees) -> None:
+    """Else its default is a constant. Of functions that are called by a name of their own, and
+    handed on to nobody."""
+    functions: dict[str, list[tuple[Path, ast.FunctionDef]]] = {}
+    calls: dict[str, list[ast.Call]] = {}
+    mentions: Counter[str] = Counter()
+    for path, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef):
+                functions.setdefault(node.name, []).append((path, node))
+            elif isinstance(node, ast.Call):
+                calls.setdefault(_last(node.func), []).append(node)
+            elif isinstance(node, ast.Name | ast.Attribute):
+                mentions[_last(node)] += 1
+    never = [
+        f"{path.relative_to(ROOT)}:{function.lineno}: {name}({parameter})"
+        for name, [(path, function), *others] in functions.items()
+        if not others and path.is_relative_to(ROOT / "stepper")
+        if len(found := calls.get(name, [])) == mentions[name] > 0
+        for parameter, place in _with_defaults(function)
+        if not any(_gives(call, parameter, place) for call in found)
+    ]
+    assert not never
+
+
+def _with_defaults(function: ast.FunctionDef) -> Iterator[tuple[str, int]]:
+    """The parameters that need not be given, and after how many arguments of a call they come; as
+    many as can be: by name only."""
+    listed = [*function.args.posonlyargs, *function.args.args]
+    bound = bool(listed) and listed[0].arg in ("self", "cls")
+    first = len(listed) - len(function.args.defaults)
+    yield from ((each.arg, at - bound) for at, each in enumerate(listed) if at >= first)
+    for each, default in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True):
+        if default is not None:
+            yield each.arg, sys.maxsize
+
+
+def _last(node: ast.expr) -> str:
+    return str(getattr(node, "attr", "") or getattr(node, "id", ""))
+
+
+def _gives(call: ast.Call, parameter: str, place: int) -> bool:
+    """Whether a call gives a parameter, or may do so."""
+    return (
+        len(call.args) > place
+        or any(isinstance(each, ast.Starred) for each in call.args)
+        or any(each.arg in (parameter, None) for each in call.keywords)
+    )
 
 
 def _python() -> list[Path]:

@@ -17,16 +17,14 @@ Members = Callable[[Sequence[Process]], str]
 _NANOSECONDS = 1_000_000_000
 
 
-def waiting_lines(
-    found: Compared, of: Iterable[Process], members: Members, indent: str = "  "
-) -> Iterator[Line]:
+def waiting_lines(found: Compared, of: Iterable[Process], members: Members) -> Iterator[Line]:
     """In which collectives others stand that some processes have not begun."""
     asked = {each.recording for each in of}
     for standing in found.standings:
         missing = [each for each in standing.missing if each[0].recording in asked]
         if missing:
-            yield _line(f"{indent}{_stands(standing, members)}")
-            yield from _missing(missing, members, indent)
+            yield _line(f"  {_stands(standing, members)}")
+            yield from _missing(missing, members)
 
 
 def collective_lines(found: Compared, told: Iterable[Process], members: Members) -> Iterator[Line]:
@@ -45,7 +43,7 @@ def collective_lines(found: Compared, told: Iterable[Process], members: Members)
         yield Line("collectives that were not over when they were looked at last", role="title")
     for standing in rest:
         yield _line(f"  {_stands(standing, members)}")
-        yield from _missing(standing.missing, members, "  ")
+        yield from _missing(standing.missing, members)
         if standing.unknown:
             ranks = ", ".join(map(str, standing.unknown))
             yield _line(f"    not known of rank {ranks}: not recorded")
@@ -70,16 +68,14 @@ def _stands(standing: Standing, members: Members) -> str:
     )
 
 
-def _missing(
-    missing: Sequence[tuple[Process, int]], members: Members, indent: str
-) -> Iterator[Line]:
+def _missing(missing: Sequence[tuple[Process, int]], members: Members) -> Iterator[Line]:
     by_newest: dict[int, list[Process]] = {}
     for process, newest in missing:
         by_newest.setdefault(newest, []).append(process)
     for newest, processes in by_newest.items():
         has = "have" if len(processes) > 1 else "has"
         last = f"the last is {newest:,}" if newest else "nor any other"
-        yield _line(f"{indent}  {members(processes)} {has} not begun it: {last}")
+        yield _line(f"    {members(processes)} {has} not begun it: {last}")
 
 
 def _what(begun: Begun | None) -> str:

@@ -96,11 +96,11 @@ def program_name(facts: SessionFacts | None) -> str:
     return os.path.basename(argv[0])
 
 
-def brief_breakpoint(breakpoint: Breakpoint, cwd: str = "") -> str:
+def brief_breakpoint(breakpoint: Breakpoint) -> str:
     """A breakpoint as it is written, but for its file: `…/modeling_gpt2.py:274, once`."""
     if breakpoint.kind is not BreakpointKind.LINE:
         return str(breakpoint)
-    path = short_path(breakpoint.pattern, cwd or here())
+    path = short_path(breakpoint.pattern, here())
     return str(msgspec.structs.replace(breakpoint, pattern=clip_middle(path, _PATH)))
 
 

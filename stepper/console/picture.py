@@ -79,13 +79,13 @@ def check_lines(state: State) -> list[str]:
     ]
 
 
-def stack_top(state: State, limit: int = _STACK) -> list[str]:
+def stack_top(state: State) -> list[str]:
     """The uppermost entries of the innermost frame's stack."""
     stack = state.top.stack
     if not stack:
         return ["  stack: empty"]
     lines = [f"  stack: {plural(len(stack), 'value')}, the top first"]
-    for position in range(len(stack) - 1, max(len(stack) - 1 - limit, -1), -1):
+    for position in range(len(stack) - 1, max(len(stack) - 1 - _STACK, -1), -1):
         text = value_line(state.values.get(stack[position]))
         lines.append(f"    [{position}] {clip(text, WIDTH)}")
     return lines

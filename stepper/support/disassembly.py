@@ -16,16 +16,16 @@ _CONSTANT = frozenset(dis.hasconst)
 _SHOWN_QUICKLY = frozenset({type(None), bool, int, float, complex, str, bytes, type(...), CodeType})
 
 
-def disassemble(code: CodeType, *, show_caches: bool = False) -> list[dis.Instruction]:
+def disassemble(code: CodeType) -> list[dis.Instruction]:
     """As `dis.get_instructions`, but what `argrepr` says of a constant is not to be relied on."""
     constants: tuple[Any, ...] = code.co_consts
     if _SHOWN_QUICKLY.issuperset(map(type, constants)):
-        return list(dis.get_instructions(code, show_caches=show_caches))
+        return list(dis.get_instructions(code))
     numbered = code.replace(co_consts=tuple(range(len(constants))))
     return [
         # (Of KW_NAMES `dis` does not always know what it takes.)
         each._replace(argval=constants[each.argval])
         if each.opcode in _CONSTANT and type(each.argval) is int
         else each
-        for each in dis.get_instructions(numbered, show_caches=show_caches)
+        for each in dis.get_instructions(numbered)
     ]

@@ -19,8 +19,8 @@ class OneLine(Themed):
 
     DEFAULT_CSS = "OneLine { height: 1; width: 1fr; }"
 
-    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
-        super().__init__(id=id, classes=classes)
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
         self.spans: tuple[Span, ...] = ()
 
     def say(self, *spans: Span | str) -> None:

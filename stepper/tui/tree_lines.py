@@ -36,8 +36,8 @@ class _Flat(NamedTuple):
 class TreeLines(Lines):
     """A tree whose unfolded rows are one flat list. Give it roots with `show_tree`."""
 
-    def __init__(self, *, empty: str = "", id: str | None = None) -> None:
-        super().__init__(empty=empty, id=id)
+    def __init__(self, *, empty: str = "") -> None:
+        super().__init__(empty=empty)
         self._open: set[tuple[Hashable, ...]] = set()
         self._flat: list[_Flat] = []
 

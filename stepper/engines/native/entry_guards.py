@@ -8,6 +8,7 @@ more; the others are, beyond the first that fails, where a lookup would end.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter_ns
 from typing import Any, NamedTuple
@@ -69,8 +70,8 @@ class EntryReport(NamedTuple):
 
 def explain(
     entry: _C.CacheEntry,
-    f_locals: dict[str, Any],
-    f_globals: dict[str, Any],
+    f_locals: dict[str, object],
+    f_globals: dict[str, object],
     backend: object = None,
 ) -> EntryReport:
     """What a lookup for a backend (None: any) would find; nothing is moved or counted."""
@@ -91,11 +92,11 @@ def explain(
 
 
 def _report(
-    guard: Any, check: Any, f_locals: dict[str, Any], f_globals: dict[str, Any]
+    guard: object, check: Callable[..., object], *variables: dict[str, object]
 ) -> GuardReport:
     began = perf_counter_ns()
     try:
-        passed, nanoseconds = _C.shortest(1, check, f_locals, f_globals)
+        passed, nanoseconds = _C.shortest(1, check, *variables)
         return GuardReport(guard, bool(passed), nanoseconds)
     except Exception as error:  # a miss, to a lookup
         # In words: the error leads to this frame, and so to the variables of the call.

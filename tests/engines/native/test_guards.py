@@ -14,6 +14,7 @@ import torch
 from torch import nn
 
 from stepper import _C, native
+from stepper.engines.native.entry_guards import explain
 from stepper.native import config
 from stepper.native.runtime.cache_entry import GuardedCode
 from tests.engines.native.harness import run_graph
@@ -40,7 +41,8 @@ class Captured:
         """The guards that fail for a call."""
         code = self.function.__code__
         f_locals = dict(zip(code.co_varnames, args, strict=False))
-        reports = _C.code_cache(code).explain(f_locals, self.function.__globals__)
+        f_globals = self.function.__globals__
+        reports = [explain(each, f_locals, f_globals) for each in _C.code_cache(code).entries]
         return [str(part.guard) for report in reports for part in report.guards if not part.passed]
 
 

@@ -15,6 +15,7 @@ from torch._dynamo.decorators import (
 )
 
 from stepper import _C, native
+from stepper.engines.native.entry_guards import explain
 from stepper.native import config
 from tests.engines.native import models
 
@@ -207,13 +208,13 @@ def test_a_lookup_says_which_condition_fails() -> None:
         return x + y if x.shape[0] > 4 else x
 
     captured(f, dynamic=True)(torch.ones(6), torch.ones(6))
-    reports = _C.code_cache(f.__code__).explain
+    (entry,) = _C.code_cache(f.__code__).entries
     for sizes, failing in (
         ((3, 3), "L['x'].size()[0] >= 5"),
         ((6, 7), "L['y'].size()[0] == L['x'].size()[0]"),
     ):
-        f_locals = {"x": torch.ones(sizes[0]), "y": torch.ones(sizes[1])}
-        (report,) = reports(f_locals, f.__globals__)
+        f_locals: dict[str, object] = {"x": torch.ones(sizes[0]), "y": torch.ones(sizes[1])}
+        report = explain(entry, f_locals, f.__globals__)
         (failed,) = [str(part.guard) for part in report.guards if not part.passed]
         assert failing in failed
 
