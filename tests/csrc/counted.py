@@ -63,6 +63,11 @@ def main(*arguments: str) -> int:
 # --- the plugin
 
 
+_FORGET = getattr(sys, "_clear_internal_caches", None) or sys._clear_type_cache
+"""Clears what keeps the name that was looked up last in each place. The second warns where
+there is the first (Python 3.13), and pytest keeps each warning."""
+
+
 class Counts:
     """What there was after each round."""
 
@@ -75,7 +80,7 @@ class Counts:
         """Count, when the garbage is gone."""
         while gc.collect():
             pass
-        sys._clear_type_cache()  # which keeps the name that was looked up last in each place
+        _FORGET()
         self._counts["blocks"][self._round] = sys.getallocatedblocks()
         self._counts["references"][self._round] = sys.gettotalrefcount()
         self._round += 1
