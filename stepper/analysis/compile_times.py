@@ -172,6 +172,18 @@ class CompileTimes:
         left_out = sum(each.total for phase in found for each in phase.outermost(without))
         return sum(each.total for each in found) - left_out
 
+    def largest(self, names: Iterable[str], *, without: Iterable[str]) -> tuple[str, int]:
+        """Of phases of these names and those in their midst, but for what is named to be left out:
+        the phase that took most by itself, and its nanoseconds; an empty name: there is none."""
+        found: Counter[str] = Counter()
+        left = [each for root in self.roots for each in root.outermost(names)]
+        while left:
+            phase = left.pop()
+            if phase.name not in without:
+                found[phase.name] += phase.own
+                left += phase.children
+        return max(found.items(), key=lambda each: each[1], default=("", 0))
+
     @property
     def waited(self) -> dict[tuple[str, str], int]:
         """Nanoseconds spent waiting, by the phase's name and the thread: for locks, and for compile

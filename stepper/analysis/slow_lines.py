@@ -173,12 +173,14 @@ def _sentence(times: CompileTimes) -> str:
     kernels = f" for {plural(times.kernels, 'kernel')}" * bool(times.kernels)
     bytecode = times.spent(BYTECODE)
     thrown = times.traced_in_vain()
+    most, own = times.largest(_IN_BACKEND, without={GENERATING, *COMPILERS, *WAITS})
     in_backend = [
         f"{time_words(code)} generating code{kernels}" if code else "",
         f"{time_words(compiler)} in compilers of C++ or Triton" if compiler else "",
         f"{time_words(files)} waiting for locks of files in caches"
         if files > _LEAST * total
         else "",
+        f"{time_words(own)} in {phase_text(most)}" if own > _MUCH * total else "",
     ]
     of_backend = f", of which {', '.join(filter(None, in_backend))}" * any(in_backend)
     in_tracing = [

@@ -80,6 +80,7 @@ def test_a_backend_that_compiles_ahead_of_time_is_told_by_what_works_in_it(tmp_p
     opened = Recording.open(recording(tmp_path / "a.stepper", timings))
     first = next(iter(slow_lines(opened))).text
     assert "0.50 s in the backend, of which 0.10 s in compilers of C++ or Triton" in first
+    assert "0.40 s in create_aot_dispatcher_function (AOTAutograd)" in first, "most of it"
     assert "0.20 s else" in first
     opened.close()
 
