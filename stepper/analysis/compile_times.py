@@ -173,8 +173,8 @@ class CompileTimes:
         return sum(each.total for each in found) - left_out
 
     def largest(self, names: Iterable[str], *, without: Iterable[str]) -> tuple[str, int]:
-        """The phase that took most by itself, of those of these names and all in their midst but for
-        what is named to be left out; and its nanoseconds. An empty name: there is none."""
+        """The phase that took most by itself, and its nanoseconds, of those of these names and all
+        in their midst but for what is named to be left out. An empty name: there is none."""
         found: Counter[str] = Counter()
         left = [each for root in self.roots for each in root.outermost(names)]
         while left:
