@@ -50,8 +50,8 @@ from stepper.model.control import (
 )
 from stepper.model.stepping import Motion
 from stepper.recording.occupied import process_exists
+from stepper.recording.process_entry import write_exit
 from stepper.recording.reader import Recording
-from stepper.recording.session_folder import note_exit
 from stepper.support.debug_log import log
 
 if TYPE_CHECKING:
@@ -463,7 +463,7 @@ class Session:
                 explanation = _LEFT
             self.exit_status = ExitStatus.from_wait(wait_status, explanation)
             if self.folder and self._process is not None:
-                note_exit(self.folder, self._process.pid, wait_status)
+                write_exit(self.folder, self._process.pid, wait_status)
         log(f"the program {self.exit_status.sentence}")
         self.channel_closed()
         self._over.set()

@@ -39,7 +39,7 @@ from stepper.debuggee.described import Described
 from stepper.debuggee.effects import Plan, no_code_runs
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import Mark
-from stepper.debuggee.walks import Walk, WalkFrame
+from stepper.debuggee.walks import Walk, WalkFrame, no_names
 from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Block, Outcome, Phase
 from stepper.model.value import Value
@@ -335,11 +335,7 @@ class Executions:
         try:
             walk.moment(execution.frame, at, stack, locals, blocks)
         finally:
-            walk.names = _no_names
-
-
-def _no_names(frame: int | None) -> dict[str, object]:
-    return {}
+            walk.names = no_names
 
 
 keep_out()

@@ -49,7 +49,7 @@ from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
 from stepper.model.break_words import reason_of
 from stepper.model.failure import Failure
-from stepper.model.lookup import CheckedGuard, RejectedEntry, TriedEntry
+from stepper.model.lookup import RejectedEntry
 from stepper.model.method_names import Entered, Owner
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -75,7 +75,8 @@ class Recorder:
     def __init__(
         self, writer: Writer, controller: Controller, engine: Engine, *, detail: str = "all"
     ) -> None:
-        self._writer = writer
+        self.writer = writer
+        """Walks write what needs no number by it themselves."""
         self.controller = controller
         self._engine = engine
         self._event = writer.event
@@ -203,7 +204,7 @@ class Recorder:
         translation = LiveTranslation(record, code, nested)
         translation.stood_before = self.controller.stood
         self.walks.begins(translation)  # before anything is written: so it also ends
-        self._writer.translation(record)
+        self.writer.translation(record)
         self._event(
             record.first_moment, EventKind.TRANSLATION, f"{compile_id} {code.label}", record.id
         )
@@ -215,7 +216,7 @@ class Recorder:
         translation.record = msgspec.structs.replace(
             translation.record, recompile_reason=reason, rejected=rejected
         )
-        self._writer.translation(translation.record)
+        self.writer.translation(translation.record)
         self._occurred(
             EventKind.RECOMPILE, reason, translation.id, Subject(name=translation.code.qualname)
         )
@@ -236,7 +237,7 @@ class Recorder:
         translation.newest_attempt = attempt
         translation.counts["nodes"] = 0
         translation.guards.clear()
-        self._writer.attempt(_attempt_record(attempt, None))
+        self.writer.attempt(_attempt_record(attempt, None))
         self._event(
             attempt.first_moment,
             EventKind.ATTEMPT,
@@ -250,7 +251,7 @@ class Recorder:
         if attempt.restart_reason:
             return
         attempt.restart_reason = reason
-        self._writer.attempt(_attempt_record(attempt, self.moment))
+        self.writer.attempt(_attempt_record(attempt, self.moment))
         self._occurred(EventKind.RESTART, reason, attempt.id)
 
     def end_translation(
@@ -285,25 +286,25 @@ class Recorder:
             if (code := self._engine.guard_code(guard))
         }
         if codes:
-            self._writer.guard_codes(translation.id, codes)
+            self.writer.guard_codes(translation.id, codes)
         last = translation.newest_attempt
         if last is not None and not last.restart_reason:
-            self._writer.attempt(_attempt_record(last, self.moment))
-        self._writer.translation(record)
+            self.writer.attempt(_attempt_record(last, self.moment))
+        self.writer.translation(record)
         text = f"{record.compile_id} {outcome}" + (f": {trace.headline(reason)}" if reason else "")
         self._event(self.moment, EventKind.END, text, record.id)
         self.walks.ends(translation)
         if not translation.nested:
             self._forget_all()
         self.steps.flush()
-        self._writer.flush()
+        self.writer.flush()
         if outcome is Outcome.SKIPPED and self._engine.is_program(record.filename):
             self._occurred(EventKind.SKIP, reason, record.id, Subject(name=record.name))
 
     def skipped(self, name: str, filename: str, line: int, reason: str) -> None:
         number = self._next("skipped frame")
         frame = trace.SkippedFrame(number, self.moment, name, filename, line, reason)
-        self._writer.skipped_frame(frame)
+        self.writer.skipped_frame(frame)
         text = f"{name} ({filename}:{line}): {reason}"
         self._occurred(EventKind.SKIP, text, None, Subject(name=name))
 
@@ -316,7 +317,7 @@ class Recorder:
                 filename=record.filename, line=record.line,
             )  # fmt: skip
         failure = msgspec.structs.replace(failure, id=number)
-        self._writer.failure(failure)
+        self.writer.failure(failure)
         text = f"{failure.exception}: {failure.message}"
         subject = Subject(name=failure.name)
         self._occurred(EventKind.EXCEPTION, text, number, subject, moment=failure.moment)
@@ -340,7 +341,7 @@ class Recorder:
             self.controller.compiling(done=True)
 
     def collectives(self, reading: CollectiveReading) -> None:
-        self._writer.collectives(self._next("collective reading"), self.moment, reading)
+        self.writer.collectives(self._next("collective reading"), self.moment, reading)
 
     def phase_mark(self, *, alone: bool = False) -> PhaseMark | None:
         return self._phase_times.mark(self.moment, alone)
@@ -383,7 +384,7 @@ class Recorder:
         frame.written = True
         code, frame.stores, _ = self._facts_of(frame.code)
         parent = frame.parent
-        self._writer.frame(
+        self.writer.frame(
             frame.id, frame.attempt.id, None if parent is None else parent.id, frame.depth,
             code, self.steps.moment + 1, frame.call_moment,
         )  # fmt: skip
@@ -398,7 +399,7 @@ class Recorder:
     def leave(self, frame: FrameMirror) -> None:
         if frame.written:
             moment, parent = self.steps.moment, frame.parent
-            self._writer.frame_end(frame.id, moment)
+            self.writer.frame_end(frame.id, moment)
             if parent is not None:
                 self._event(moment, EventKind.RETURN, frame.code.label, frame.id, parent.id)
 
@@ -420,7 +421,7 @@ class Recorder:
     ) -> int:
         number = next(self._guard_ids)
         attempt.translation.guards[number] = guard
-        self._writer.guards(number, attempt.id, (moment,), (kind,), (source,), (scope,), (line,))
+        self.writer.guards(number, attempt.id, (moment,), (kind,), (source,), (scope,), (line,))
         text = f"{kind} {source}" if source else kind
         if EventKind.GUARD in self.controller.wanted:
             subject = Subject(kind=kind, source=source)
@@ -444,7 +445,7 @@ class Recorder:
         ]
         numbers = list(itertools.islice(self._guard_ids, len(guards)))
         attempt.translation.guards.update(zip(numbers, guards, strict=True))
-        self._writer.guards(numbers[0], attempt.id, moments, kinds, sources, scopes, lines)
+        self.writer.guards(numbers[0], attempt.id, moments, kinds, sources, scopes, lines)
         rows = zip(moments, kinds, sources, numbers, frames, strict=True)
         for moment, kind, source, number, frame in rows:
             text = f"{kind} {source}" if source else kind
@@ -468,7 +469,7 @@ class Recorder:
 
     def guard_withdrawn(self, attempt: LiveAttempt, number: int) -> None:
         attempt.translation.guards.pop(number, None)
-        self._writer.guard_withdrawn(number, self.moment)
+        self.writer.guard_withdrawn(number, self.moment)
 
     def user_line(self, code: Code, ip: int) -> PythonFrame:
         found = self._user_lines.get((code.id, ip))
@@ -513,7 +514,7 @@ class Recorder:
             how=how,
             value=None if value is None else self.steps.number(value),
         )
-        self._writer.side_effect(record)
+        self.writer.side_effect(record)
         self._occurred(EventKind.SIDE_EFFECT, record.text, record.id)
         return record.id
 
@@ -521,7 +522,7 @@ class Recorder:
         if not self.wants(step.event):
             return
         step = msgspec.structs.replace(step, id=self._next("shape"))
-        self._writer.shape_step(step)
+        self.writer.shape_step(step)
         self._event(step.moment, step.event, step.text, step.id, frame)
         if step.event in self.controller.wanted:
             subject = Subject(name=step.symbol or step.expression, source=step.source)
@@ -535,7 +536,7 @@ class Recorder:
         record = msgspec.structs.replace(
             record, id=self._next("break"), attempt=attempt.id, moment=record.moment or self.moment
         )
-        self._writer.graph_break(record)
+        self.writer.graph_break(record)
         self._occurred(EventKind.GRAPH_BREAK, reason_of(record), record.id, moment=record.moment)
 
     def _record(self, kind: EventKind, text: str, number: int) -> None:
@@ -563,7 +564,7 @@ class Recorder:
             self.controller.occurred(kind, moment, text, subject)
 
     def before_commit(self, tell: Callable[[], None]) -> None:
-        self._writer.before_commit = tell
+        self.writer.before_commit = tell
 
     # --- other walks (see `stepper.debuggee.walks`), which have the lock when they call these
 
@@ -571,7 +572,7 @@ class Recorder:
 
     def commit(self) -> None:
         self.steps.flush()
-        self._writer.flush()
+        self.writer.flush()
 
     @contextlib.contextmanager
     def nested_recording(self) -> Iterator[None]:
@@ -609,11 +610,7 @@ class Recorder:
         )
 
     def lookup_again(self, told: ToldLookup, began: int) -> int | None:
-        return tell_again(self, self._writer, told, began)
-
-    def store_keyframe(self, moment: MomentId, state: bytes) -> None:
-        """The whole state of a walk at its newest moment, encoded."""
-        self._writer.keyframe(moment, state)
+        return tell_again(self, self.writer, told, began)
 
     def new_walk_ids(self) -> tuple[int, int]:
         """Numbers for a walk and its attempt."""
@@ -621,12 +618,8 @@ class Recorder:
 
     def store_walk(self, record: trace.Translation, attempt: trace.Attempt) -> None:
         """A walk's rows, at its beginning and again at its end."""
-        self._writer.attempt(attempt)
-        self._writer.translation(record)
-
-    def walk_ended(self) -> None:
-        """All of a walk has been told."""
-        self._writer.flush_soon()
+        self.writer.attempt(attempt)
+        self.writer.translation(record)
 
     def store_frame(
         self, attempt: int, parent: int | None, depth: int, code: Code, call: MomentId | None
@@ -634,12 +627,8 @@ class Recorder:
         """A walk's frame, before its first moment; returns its number."""
         self.steps.last_frame += 1
         id = self.steps.last_frame
-        self._writer.frame(id, attempt, parent, depth, code.id, self.moment + 1, call)
+        self.writer.frame(id, attempt, parent, depth, code.id, self.moment + 1, call)
         return id
-
-    def store_frame_end(self, frame: int, last_moment: MomentId) -> None:
-        """A walk's frame is left."""
-        self._writer.frame_end(frame, last_moment)
 
     # --- what an exception leaves
 
@@ -702,7 +691,7 @@ class Recorder:
         moment = min(moment, self.moment) or self.moment
         self.steps.flush()
         self._event(moment, EventKind.STOP, text)
-        self._writer.flush()
+        self.writer.flush()
         return moment
 
     def note(self, text: str) -> None:
@@ -720,7 +709,7 @@ class Recorder:
         self.walks.muted = True
         self._phase_times.close()
         self.steps.clear()  # without telling: that may be what broke down
-        self._writer.flush()
+        self.writer.flush()
 
     def detach(self) -> None:
         """Record nothing and keep nothing from now on: the engine is about to be uninstalled."""
@@ -728,23 +717,11 @@ class Recorder:
         self._phase_times.close()
         self._forget_all()
 
-    def store_value(self, id: int, body: bytes) -> None:
-        """A description of a walk's that was not seen before."""
-        self._writer.value(id, body)
-
     def store_code(self, code: Code) -> None:
-        self._writer.code(code)
+        self.writer.code(code)
 
     def store_entry_end(self, entry: int, moment: MomentId, place: PythonFrame) -> None:
-        self._writer.entry_end(entry, moment, place)
-
-    def store_guard_program(self, code: int, guards: Sequence[CheckedGuard]) -> None:
-        """The guards that the instructions of a lookup's code stand for, once."""
-        self._writer.guard_program(code, guards)
-
-    def store_tried(self, entry: TriedEntry) -> None:
-        """An entry that a lookup has tried."""
-        self._writer.tried(entry)
+        self.writer.entry_end(entry, moment, place)
 
     def _materialize(self) -> None:
         """With detail `stops`: write the state as it is now as one moment, and everything from now

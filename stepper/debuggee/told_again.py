@@ -60,7 +60,7 @@ def tell_again(recorder: Recorder, writer: Writer, told: ToldLookup, began: int)
         writer.event(steps.moment, EventKind.END, over, id, around)
         if steps.waiting >= MOMENTS_PER_COMMIT:
             writer.flush()
-        recorder.walk_ended()
+        writer.flush_soon()
     return id
 
 

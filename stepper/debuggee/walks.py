@@ -275,7 +275,7 @@ class Walk(WalkState):
         self._began = time.monotonic()
         self._stood_before = recorder.controller.stood
         self.values = InView(
-            partial(self._walks.body, recorder.store_value), self._walks.told_alone
+            partial(self._walks.body, recorder.writer.value), self._walks.told_alone
         )
         self._frame: WalkFrame | None = None
         """The frame of its newest moment."""
@@ -381,7 +381,7 @@ class Walk(WalkState):
             self.values.exchange([], [*frame.stack, *frame.locals.values()])
             frame.stack, frame.locals = [], {}
             if frame.id and not self.muted:
-                self._recorder.store_frame_end(frame.id, frame.last_moment)
+                self._recorder.writer.frame_end(frame.id, frame.last_moment)
 
     def occurred(
         self, kind: EventKind, text: str, number: int | None = None, subject: Subject | None = None
@@ -408,8 +408,8 @@ class Walk(WalkState):
         with self._walks.writing:
             if entry.code not in self._walks.guard_programs:
                 self._walks.guard_programs.add(entry.code)
-                self._recorder.store_guard_program(entry.code, guards)
-            self._recorder.store_tried(entry)
+                self._recorder.writer.guard_program(entry.code, guards)
+            self._recorder.writer.tried(entry)
 
     def end(self, outcome: Outcome, reason: str = "") -> None:
         """The walk is over; its frames have been left."""
@@ -438,7 +438,7 @@ class Walk(WalkState):
             recorder.store_walk(self.record, self._attempt_record(self.record.last_moment))
             self.muted = True  # not before: an end that was interrupted is told again
             recorder.occurred(EventKind.END, self._end_text(), self.record.id, self.subject)
-            recorder.walk_ended()
+            recorder.writer.flush_soon()
 
     def _end_text(self) -> str:
         text = f"{self.record.compile_id} {self.record.outcome}".lstrip()
@@ -490,7 +490,7 @@ class Walk(WalkState):
         number = self.looked(recorder.steps, frame, stack, locals, blocks, packed)
         if number >= self.keyframe_due:
             self.keyframe_due = number + KEYFRAME_EVERY
-            recorder.store_keyframe(number, self._keyframe(frame))
+            recorder.writer.keyframe(number, self._keyframe(frame))
 
     @staticmethod
     def _numbers(frame: WalkFrame, keep: int) -> list[ValueId]:

@@ -21,7 +21,7 @@ import msgspec
 
 from stepper.recording import occupied
 from stepper.recording.errors import RecordingError
-from stepper.recording.process_entry import SUFFIX, born_at, write_exit
+from stepper.recording.process_entry import SUFFIX, born_at
 from stepper.support.system import READ
 
 T = TypeVar("T")
@@ -276,11 +276,6 @@ def make(path: str) -> str:
     # Programs' data can be in it; the umask may have been laxer, or the folder another's choice.
     os.chmod(path, 0o700)
     return path
-
-
-def note_exit(folder: str, pid: int, wait_status: int) -> None:
-    """Note how the first process of a session ended, for which only its front end waits."""
-    write_exit(folder, pid, wait_status)
 
 
 def is_in_use(path: str) -> bool:
