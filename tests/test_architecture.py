@@ -318,6 +318,21 @@ def test_no_docstring_leans_on_what_stands_elsewhere() -> None:
     assert not leaning
 
 
+def test_a_method_does_not_say_where_its_class_says_it() -> None:
+    """What a class is derived from, or is said to be, tells of its methods, too."""
+    pointing = [
+        f"{path.relative_to(ROOT)}:{method.lineno}: {method.name}"
+        for path in sorted((ROOT / "stepper").rglob("*.py"))
+        for of in ast.walk(ast.parse(path.read_text()))
+        if isinstance(of, ast.ClassDef)
+        for method in of.body
+        if isinstance(method, ast.FunctionDef) and len(method.body) > 1
+        for said in re.findall(r"^See `(?:\w+\.)*(\w+)\.\w+`\.$", ast.get_docstring(method) or "")
+        if said in {*map(_last_name, of.bases), *(ast.get_docstring(of) or "").split("`")}
+    ]
+    assert not pointing
+
+
 def test_a_text_stands_below_what_it_is_about() -> None:
     """Where two texts follow each other, something was put between one of them and its name."""
     displaced = [

@@ -107,7 +107,7 @@ def _owner(function: object) -> str:
 
 
 class Monitoring:
-    """Through `sys.monitoring`."""
+    """`Events` through `sys.monitoring`."""
 
     def __init__(self, follower: Follower, hide: Hide, notice: Callable[[str], None]) -> None:
         self._follower = follower
@@ -118,7 +118,6 @@ class Monitoring:
         self._stopped = False
 
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
-        """See `Events.watch`."""
         if self._stopped or not self._start():
             return
         events = _monitoring.events
@@ -130,7 +129,6 @@ class Monitoring:
         """See `Events.about_to_run`."""
 
     def run(self, what: Callable[[], T]) -> T:
-        """See `Events.run`."""
         if self._stopped:
             raise CacheError(_NOT_BY_HAND)
         result: T = sys.call_tracing(what, ())
@@ -143,7 +141,6 @@ class Monitoring:
         """See `Events.go_on`."""
 
     def stop(self) -> None:
-        """See `Events.stop`."""
         self._stopped = True
         tool = self._tool
         if tool is None:
@@ -241,7 +238,7 @@ class Monitoring:
 
 
 class Tracing:
-    """Through `sys.settrace`, in each thread for as long as watched code runs in it."""
+    """`Events` through `sys.settrace`, in each thread for as long as watched code runs in it."""
 
     def __init__(self, follower: Follower, hide: Hide, notice: Callable[[str], None]) -> None:
         self._follower = follower
@@ -256,12 +253,10 @@ class Tracing:
         self._trace = self._functions(hide)
 
     def watch(self, code: CodeType, *, lines: bool = False) -> None:
-        """See `Events.watch`."""
         if not self._stopped:
             self._watched.set(code, lines)
 
     def about_to_run(self, code: CodeType) -> None:
-        """See `Events.about_to_run`."""
         if self._stopped or self._watched.get(code) is None:
             return
         self._done.discard(get_ident())
@@ -277,7 +272,6 @@ class Tracing:
             self._coroutines.expect(code, sys._getframe(2))
 
     def run(self, what: Callable[[], T]) -> T:
-        """See `Events.run`."""
         trace = sys.gettrace()
         found = rival(self._trace)
         if found:
@@ -297,20 +291,17 @@ class Tracing:
         return what()
 
     def pause(self) -> None:
-        """See `Events.pause`."""
         if sys.gettrace() is self._trace:
             sys.settrace(None)
             self._paused.add(get_ident())
 
     def go_on(self) -> None:
-        """See `Events.go_on`."""
         if get_ident() in self._paused:
             self._paused.discard(get_ident())
             if not self._stopped and sys.gettrace() is None:
                 sys.settrace(self._trace)
 
     def stop(self) -> None:
-        """See `Events.stop`."""
         self._stopped = True
         self._watched.clear()
         if sys.gettrace() is self._trace:

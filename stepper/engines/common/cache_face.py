@@ -30,7 +30,7 @@ Standing = Callable[[CodeType], dict[str, Any] | None]
 
 
 class CacheFace(Generic[E, AnyChoice]):
-    """Answers for the entries of an engine, and for what is chosen at a miss."""
+    """Answers as a `Cache` does, for the entries of an engine and for what is chosen at a miss."""
 
     def __init__(
         self,
@@ -55,15 +55,12 @@ class CacheFace(Generic[E, AnyChoice]):
         self._resumed = resumed
 
     def listing(self, function: str) -> CacheListing:
-        """See `Cache.listing`."""
         return self._entries.listing(function)
 
     def view(self, entry: int) -> EntryView:
-        """See `Cache.view`."""
         return self._entries.view(entry)
 
     def code(self, entry: int) -> EntryCode:
-        """See `Cache.code`."""
         transformed = self._entries.transformed(entry)
         if transformed is None:
             label = self._entries.book.entry(entry).label
@@ -72,18 +69,15 @@ class CacheFace(Generic[E, AnyChoice]):
         return EntryCode(entry, data, sys.executable or "", sys.version_info[:2])
 
     def check(self, code: int, arguments: str, backend: str, compare: bool) -> CacheCheck:
-        """See `Cache.check`."""
         _, original = self._entries.book.code(code)
         f_locals = self._locals(original, arguments)
         return self._entries.check(original, f_locals, backend=backend, compare=compare)
 
     def run(self, entry: int, arguments: str, compare: bool) -> RunResult:
-        """See `Cache.run`."""
         f_locals = self._locals(self._entries.original(entry), arguments)
         return self._entries.run(entry, f_locals, compare=compare)
 
     def stepping(self, entry: int, arguments: str) -> tuple[str, Callable[[], str]]:
-        """See `Cache.stepping`."""
         known = self._entries.book.entry(entry)
         runnable = self._entries.runnable(known)
         copied = copies(self._locals(runnable.original, arguments))
@@ -97,36 +91,28 @@ class CacheFace(Generic[E, AnyChoice]):
         return copied.beware, stepped
 
     def clone(self, entry: int, drop: tuple[int, ...], add: tuple[str, ...]) -> EntryView:
-        """See `Cache.clone`."""
         return self.view(self._entries.clone(entry, drop, add))
 
     def edit(self, entry: int, bytecode: str) -> EntryView:
-        """See `Cache.edit`."""
         return self.view(self._entries.edit(entry, bytecode))
 
     def register(self, entry: int) -> EntryView:
-        """See `Cache.register`."""
         return self.view(self._entries.register(entry))
 
     def remove(self, entry: int) -> str:
-        """See `Cache.remove`."""
         return self._entries.remove(entry)
 
     def find_witness(self, entry: int, guard: int, arguments: str) -> WitnessSearch:
-        """See `Cache.find_witness`."""
         f_locals = self._locals(self._entries.original(entry), arguments)
         return self._entries.find_witness(entry, guard, f_locals)
 
     def mark_dynamic(self, source: str, dim: int | None, strict: bool) -> str:
-        """See `Cache.mark_dynamic`."""
         return self._choices.here().mark_dynamic(source, dim, strict)
 
     def relax(self, entry: int | None, drop: tuple[int, ...]) -> str:
-        """See `Cache.relax`."""
         return self._choices.here().relax(entry, drop)
 
     def skip(self) -> str:
-        """See `Cache.skip`."""
         return self._choices.here().skip()
 
     def _locals(self, code: CodeType, text: str) -> dict[str, Any]:

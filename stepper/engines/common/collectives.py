@@ -62,24 +62,20 @@ class WatchesCollectives(Engine):
     _collectives: CollectivesWatcher | None = None
 
     def install(self, recorder: Recorder) -> None:
-        """See `Engine.install`."""
         super().install(recorder)
         self._collectives = CollectivesWatcher(self)
         self._collectives.install()
 
     def uninstall(self) -> None:
-        """See `Engine.uninstall`."""
         watcher, self._collectives = self._collectives, None
         if watcher is not None:
             watcher.uninstall()
 
     def before_fork(self) -> None:
-        """See `Engine.before_fork`."""
         if self._collectives is not None:
             self._collectives.pause()
 
     def after_fork(self) -> None:
-        """See `Engine.after_fork`."""
         if self._collectives is not None:
             self._collectives.go_on()
 

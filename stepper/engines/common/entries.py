@@ -115,37 +115,29 @@ class EngineEntries(Generic[E]):
         return number in self.book.entries
 
     def listing(self, function: str = "") -> CacheListing:
-        """See `Entries.listing`."""
         return self.book.listing(function)
 
     def listed(self, code: CodeType) -> list[int]:
-        """See `Entries.listed`."""
         return [entry.id for entry in self.book.look_at(code).listed]
 
     def facts(self, number: int) -> CacheEntry:
-        """See `Entries.facts`."""
         return self.book.facts(number)
 
     def view(self, number: int) -> EntryView:
-        """See `Entries.view`."""
         return self.book.view(number)
 
     def qualname(self, number: int) -> str:
-        """See `Entries.qualname`."""
         return self.book.entry(number).code.qualname
 
     def transformed(self, number: int) -> CodeType | None:
-        """See `Entries.transformed`."""
         with self.book.held():
             return self.book.code_of(self.book.entry(number))
 
     def graph(self, number: int) -> GraphModule | None:
-        """See `Entries.graph`."""
         with self.book.held():
             return self.book.graph_of(self.book.entry(number))
 
     def original(self, number: int) -> CodeType:
-        """See `Entries.original`."""
         entry = self.book.entry(number)
         original = entry.code.ref()
         if original is None:
@@ -243,7 +235,6 @@ class EngineEntries(Generic[E]):
         )
 
     def execute(self, number: int, f_locals: Locals, *, compare: bool) -> Executed:
-        """See `Entries.execute`."""
         return self._runners(self.book.entry(number)).execute(f_locals, compare=compare)
 
     def run(self, number: int, f_locals: Locals, *, compare: bool) -> RunResult:
@@ -255,19 +246,15 @@ class EngineEntries(Generic[E]):
     # -- making ------------------------------------------------------------------------------
 
     def clone(self, number: int, drop: tuple[int, ...], add: tuple[str, ...]) -> int:
-        """See `Entries.clone`."""
         return self._toolkit.clone(number, drop, add).id
 
     def edit(self, number: int, text: str) -> int:
-        """See `Entries.edit`."""
         return self._toolkit.edit(number, text).id
 
     def register(self, number: int) -> int:
-        """See `Entries.register`."""
         return self._toolkit.register(number).id
 
     def remove(self, number: int) -> str:
-        """See `Entries.remove`."""
         entry = self.book.entry(number)
         self._toolkit.remove(number)
         match entry.facts.state:

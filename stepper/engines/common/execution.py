@@ -238,15 +238,12 @@ class ExecutionWatcher(ABC):
     # --- what is asked
 
     def describe(self, value: object, /) -> Described:
-        """See `Knowledge.describe`."""
         return values.describe(value)
 
     def python_stack(self, frame: FrameType) -> tuple[PythonFrame, ...]:
-        """See `Knowledge.python_stack`."""
         return self._program_stack(frame.f_back)
 
     def program(self, code: CodeType, frame: FrameType) -> Program | None:
-        """See `Knowledge.program`."""
         known = self._programs.get(code)
         if known is None:
             return None
@@ -258,12 +255,10 @@ class ExecutionWatcher(ABC):
 
     @property
     def exchanges(self) -> bool:
-        """See `Knowledge.exchanges`."""
         by_hand = self._by_hand
         return by_hand is not None and by_hand[0] == get_ident() and by_hand[1] is not None
 
     def instead(self, callee: object) -> Callable[..., object] | None:
-        """See `Knowledge.instead`."""
         resumed = None if self._by_hand is None else self._by_hand[1]
         if resumed is None or type(callee) is not FunctionType:
             return None
@@ -285,7 +280,6 @@ class ExecutionWatcher(ABC):
         return (function if served is None else served.function)(*args, **kwargs)
 
     def graph(self, code: CodeType) -> Graph | None:
-        """See `Knowledge.graph`."""
         return self._graphs.get(code)
 
     def _know_graph(self, graph: RunGraph) -> None:

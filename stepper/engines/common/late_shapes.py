@@ -58,33 +58,26 @@ class _LateWatcher(ShapeWatcher):
 
     @property
     def env(self) -> Any:
-        """See `ShapeWatcher`."""
         return self._late_env()
 
     def interprets(self, code: CodeType) -> bool:
-        """See `ShapeWatcher`."""
         return False
 
     def builds_guards(self, code: CodeType) -> bool:
-        """See `ShapeWatcher`."""
         return False
 
     def computed(self, frame: FrameType) -> Computed | None:
-        """See `ShapeWatcher`."""
         return run_in_graph(frame)
 
     def user_stack(self, stage: Stage) -> tuple[PythonFrame, ...]:
-        """See `ShapeWatcher`."""
         return tuple(
             PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in traced_frames()
         )
 
     def why(self, source: Any, frame: FrameType | None) -> Why:
-        """See `ShapeWatcher`."""
         return Why.UNKNOWN
 
     def late(self, frame: FrameType) -> Late:
-        """See `ShapeWatcher`."""
         at: FrameType | None = frame
         while at is not None and not is_backward_compile(at.f_code):
             at = at.f_back

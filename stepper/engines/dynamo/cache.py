@@ -98,7 +98,6 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         """The session's, while there is one: all that a session leaves in the book."""
 
     def held(self) -> AbstractContextManager[None]:
-        """See `Numbered.held`."""
         return locked()
 
     # -- looking -----------------------------------------------------------------------------
@@ -109,7 +108,6 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         self.refresh()
 
     def rows(self, entry: KnownEntry) -> tuple[GuardRow, ...]:
-        """See `Numbered.rows`."""
         if entry.draft is not None:
             rows: tuple[GuardRow, ...] = entry.draft.rows
             return rows
@@ -117,11 +115,9 @@ class EntryRegistry(common.Numbered[KnownEntry]):
         return () if wrapper is None else self.tree(entry).rows
 
     def code_of(self, entry: KnownEntry) -> CodeType | None:
-        """See `Numbered.code_of`."""
         return self.parts(entry)[1]
 
     def graph_of(self, entry: KnownEntry) -> GraphModule | None:
-        """See `Numbered.graph_of`."""
         wrapper, code = self.parts(entry)
         return None if code is None else graph_of(code, wrapper)
 

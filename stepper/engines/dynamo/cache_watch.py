@@ -121,15 +121,12 @@ class CacheWatcher(EntryNews, CacheListener):
         self._ended(entry, obj_str)
 
     def hits(self, transformed: CodeType) -> int | None:
-        """See `CacheListener.hits`."""
         return self._hits(transformed)
 
     def registered(self, code: CodeType, original: CodeType, compile_id: str) -> None:
-        """See `CacheListener.registered`."""
         self._registered(code, original, compile_id)
 
     def died(self, entry: KnownEntry, source: str) -> None:
-        """See `CacheListener.died`."""
         self._ended(entry, source)
 
     def _ended(self, entry: KnownEntry, source: str) -> None:
@@ -141,7 +138,6 @@ class CacheWatcher(EntryNews, CacheListener):
         self._emit_if_safe()
 
     def evicted(self, entry: KnownEntry) -> None:
-        """See `CacheListener.evicted`."""
         self._note_evicted(entry, self._evicting)
         if self._evicting is None:
             self._emit_if_safe()

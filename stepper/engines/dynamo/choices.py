@@ -36,14 +36,12 @@ class Choice(CallChoice[KnownEntry, ConvertFrameReturn]):
         self._compile_id = compile_id
 
     def reach(self, source: str) -> object:
-        """See `CallChoice.reach`."""
         try:
             return SafeReader(self._locals, self._globals).reach(source)
         except (MissingValue, WouldRunUserCode, SyntaxError) as error:
             raise CacheError(f"{source} cannot be reached: {error}") from None
 
     def serve(self, entry: KnownEntry, draft: KnownEntry, how: str = "") -> str:
-        """See `CallChoice.serve`."""
         TOOLKIT.warn(draft, ())
         return super().serve(entry, draft, f" as {self._compile_id}")
 

@@ -91,7 +91,6 @@ class DynamoDescriber(Describer):
     # --- what `facts` asks
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
-        """See `stepper.debuggee.engine.Describer`."""
         cls = class_name(kind)
         names = [base.__name__ for base in _mro(kind)]
         name = next((name for name in names if name in _RECIPES), "")
@@ -103,7 +102,6 @@ class DynamoDescriber(Describer):
         return recipe, cls, _PYTHON_TYPES.get(cls, ""), _builtin_name(kind)
 
     def special(self, tracker: object, fields: Fields, number: Number) -> int | None:
-        """See `stepper.debuggee.engine.Describer`."""
         kind = type(tracker)
         if (cache := fields.get("_cache")) is not None:
             if (before := self.realized.get(id(cache))) is not None:
@@ -129,7 +127,6 @@ class DynamoDescriber(Describer):
         return self._told(value)
 
     def words(self, fields: Fields) -> tuple[str, str]:
-        """See `stepper.debuggee.engine.Describer`."""
         name = ""
         for field in ("value", "fn", "obj_type", "value_type", "exc_type", "code"):
             if field in fields and (name := callable_name(fields[field])):
@@ -145,25 +142,20 @@ class DynamoDescriber(Describer):
         return class_name(type(fields["value"])) if "value" in fields else "", name
 
     def mutability(self, kind: type) -> tuple[str, bool]:
-        """See `stepper.debuggee.engine.Describer`."""
         name = kind.__name__
         return MUTABILITY.get(name, name), name in _WITH_ATTRIBUTES
 
     def tensor(self, properties: tuple[Any, ...]) -> tuple[str, str, bytes]:
-        """See `stepper.debuggee.engine.Describer`."""
         meta = _own_meta(*properties)
         return meta.subclass or "Tensor", meta.brief, pack(meta)
 
     def attributes(self, tracker: object) -> dict[str, object] | None:
-        """See `stepper.debuggee.engine.Describer`."""
         return self.pending(tracker)
 
     def key_text(self, key: object) -> str:
-        """See `stepper.debuggee.engine.Describer`."""
         return _key_text(key)
 
     def owner(self, tracker: object) -> Owner | None:
-        """See `stepper.debuggee.engine.Describer`."""
         fields = fields_of(tracker)
         if "pre_existing_contents" in fields:  # a cell's, unless something was stored in it since
             stored = (self.attributes(tracker) or {}).get("cell_contents")
@@ -233,7 +225,6 @@ class DynamoDescriber(Describer):
         self.realized.clear()
 
     def forget(self) -> None:
-        """See `stepper.debuggee.engine.Describer`."""
         self.shown_with.clear()
         self.realized.clear()
         self._shown_before.clear()

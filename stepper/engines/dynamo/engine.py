@@ -91,11 +91,9 @@ class DynamoEngine(WatchesCollectives):
     # --- the face
 
     def change(self, changes: tuple[Change, ...]) -> None:
-        """See `Engine.change`."""
         self._changes.make(changes)
 
     def install(self, recorder: Recorder) -> None:
-        """See `Engine.install`."""
         points = versions.points.probe_points()
         for point in (*points.values(), *versions.points.change_points()):
             resolve(point)  # what this torch lacks is said before anything begins
@@ -172,19 +170,15 @@ class DynamoEngine(WatchesCollectives):
         return self._describer
 
     def late_mutation_types(self) -> frozenset[type]:
-        """See `Engine.late_mutation_types`."""
         return versions.late_mutation_types()
 
     def guard_code(self, guard: Any) -> Sequence[str]:
-        """See `Engine.guard_code`."""
         return code_of(guard)
 
     def came_out(self, error: BaseException) -> bool:
-        """See `Engine.came_out`."""
         return failures.came_out(error)
 
     def uninstall(self) -> None:
-        """See `Engine.uninstall`."""
         super().uninstall()
         if not (self._probes or self._phases):  # an interrupt can come between the two
             return
@@ -201,33 +195,27 @@ class DynamoEngine(WatchesCollectives):
         self._translations.clear()
 
     def breakpoints_changed(self) -> None:
-        """See `Engine.breakpoints_changed`."""
         self._listen()
         self._executions.begin_if_wanted()
 
     def fork(self, request: ForkTranslation) -> str:
-        """See `Engine.fork`."""
         raise LookupError("Dynamo's trackers change in place: only --engine native can go back")
 
     def jump(self, line: int) -> str:
-        """See `Engine.jump`."""
         now = self._translations.now
         if self.recorder.stepping is not None or now is None or now.attempt is None:
             raise LookupError(NOT_TRACED)
         return now.jumps.make(self.recorder, line)
 
     def jumped(self) -> None:
-        """See `Engine.jumped`."""
         if self.recorder.current is not None:
             self.recorder.step(self.recorder.current.key)
 
     @property
     def must_watch(self) -> bool:
-        """See `Engine.must_watch`."""
         return any(context.jumps.made for context in self._translations.contexts)
 
     def namespace(self, frame: int | None) -> dict[str, object]:
-        """See `Engine.namespace`."""
         if self.recorder.stepping is not None:
             return self.recorder.stepping.namespace(frame)
         # At a graph break the frames have been left and the instruction has taken its operands: the
@@ -235,11 +223,9 @@ class DynamoEngine(WatchesCollectives):
         return names_at(self.recorder.current, frame, lambda output: list(output.guards))
 
     def is_program(self, filename: str) -> bool:
-        """See `Engine.is_program`."""
         return bytecode.is_program(filename)
 
     def report_graph(self) -> None:
-        """See `Engine.report_graph`."""
         self._translations.report_graph()
 
     def catch_up(self) -> None:

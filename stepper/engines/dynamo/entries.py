@@ -24,7 +24,6 @@ class DynamoEntries(EngineEntries[KnownEntry]):
         return guards
 
     def runnable(self, entry: KnownEntry) -> Runnable:
-        """See `EngineEntries.runnable`."""
         wrapper, transformed = BOOK.parts(entry)
         original = entry.code.ref()
         if transformed is None or original is None:
@@ -35,7 +34,6 @@ class DynamoEntries(EngineEntries[KnownEntry]):
         return Runnable(transformed, original, f_globals)
 
     def call(self, code: CodeType, what: Runnable, f_locals: dict[str, Any]) -> Any:
-        """See `EngineEntries.call`."""
         return call(code, what.f_globals, f_locals, what.original)
 
     def serves(self, entry: KnownEntry, backend: str) -> bool:
@@ -43,7 +41,6 @@ class DynamoEntries(EngineEntries[KnownEntry]):
         return entry.facts.origin is not Origin.COMPILED or super().serves(entry, backend)
 
     def after_removal(self, entry: KnownEntry) -> str:
-        """See `EngineEntries.after_removal`."""
         return f": {entry.facts.reason}"
 
 

@@ -23,16 +23,13 @@ class ExecutionWatcher(execution.ExecutionWatcher):
         self.entry_made(code, code if original is None else original, compile_id)
 
     def transformed(self) -> Iterator[tuple[CodeType, CodeType, str]]:
-        """See `execution.ExecutionWatcher`."""
         yield from versions.transformed_codes()
         yield from BOOK.registered()
 
     def resumed_function(self, original: CodeType) -> str:
-        """See `execution.ExecutionWatcher`."""
         return bytecode.resumed_function(original)
 
     def graphs(self, code: CodeType, frame: FrameType) -> Iterator[RunGraph]:
-        """See `execution.ExecutionWatcher`."""
         for name in compiled_names(code):
             compiled = dict.get(frame.f_globals, name)
             if type(compiled) is not FunctionType:
@@ -42,12 +39,10 @@ class ExecutionWatcher(execution.ExecutionWatcher):
                 yield RunGraph(name, forward.__self__, forward.__func__.__code__)
 
     def hear_of_runs(self, heard: Callable[..., None] | None) -> bool:
-        """See `execution.ExecutionWatcher`."""
         return versions.hear_of_runs(heard)
 
     def watched(self, code: CodeType) -> None:
         """See `execution.ExecutionWatcher`. Dynamo tells of whatever it has transformed."""
 
     def leave_alone(self, code: CodeType) -> None:
-        """See `execution.ExecutionWatcher`."""
         versions.leave_alone(code)

@@ -22,7 +22,6 @@ class ResumedCalls(resumed.ResumedCalls[KnownEntry]):
     entries = ENTRIES
 
     def follow(self, what: Runnable, compile_id: str, f_locals: dict[str, Any]) -> object:
-        """See `resumed.ResumedCalls`."""
 
         def run() -> object:
             return call(what.code, what.f_globals, f_locals, what.original)

@@ -29,11 +29,9 @@ class DynamoShapes(ShapeWatcher):
             self._earliest = recorder.moment + 1
 
     def interprets(self, code: CodeType) -> bool:
-        """See `ShapeWatcher`."""
         return versions.is_interpreting(code)
 
     def builds_guards(self, code: CodeType) -> bool:
-        """See `ShapeWatcher`."""
         return code.co_name == "build_guards"
 
     def computed(self, frame: FrameType) -> Computed | None:
@@ -44,7 +42,6 @@ class DynamoShapes(ShapeWatcher):
         return run_in_graph(frame)
 
     def user_stack(self, stage: Stage) -> tuple[PythonFrame, ...]:
-        """See `ShapeWatcher`."""
         return tuple(
             PythonFrame(frame.filename, frame.lineno or 0, frame.name) for frame in traced_frames()
         )

@@ -92,7 +92,6 @@ class Draft:
         return [self.tree.checks[index] for index in self.kept]
 
     def run(self, f_locals: dict[str, Any]) -> tuple[Result, tuple[GuardCheck, ...]]:
-        """See `EntryGuards.run`."""
         said = self.wrapper.root.check_verbose(f_locals)
         checks = self.ask(f_locals)
         reason = "" if said.result else " ".join(str(part) for part in said.verbose_code_parts)

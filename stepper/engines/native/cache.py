@@ -73,17 +73,14 @@ class EntryRegistry(common.Numbered[KnownEntry]):
                 self.look_at(code)
 
     def rows(self, entry: KnownEntry) -> tuple[GuardRow, ...]:
-        """See `Numbered.rows`."""
         found = entry.ref()
         return () if found is None else guard_rows(found)
 
     def code_of(self, entry: KnownEntry) -> CodeType | None:
-        """See `Numbered.code_of`."""
         found = entry.ref()
         return None if found is None else found.code
 
     def graph_of(self, entry: KnownEntry) -> GraphModule | None:
-        """See `Numbered.graph_of`."""
         found = entry.ref()
         return None if found is None else graph_of(found)
 

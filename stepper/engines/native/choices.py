@@ -38,7 +38,6 @@ class Choice(CallChoice[KnownEntry, Decision]):
         self._first = first
 
     def reach(self, source: str) -> object:
-        """See `CallChoice.reach`."""
         try:
             if self._refusals and isinstance(entry := self._refusals[-1].entry, GuardedCode):
                 return entry.manager.reach(source, self._locals, self._globals)

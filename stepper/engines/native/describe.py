@@ -71,7 +71,6 @@ class NativeDescriber(Describer):
         return self.facts.id_of(pack(value), tuple([item.value for item in value.items]))
 
     def owner(self, tracker: object) -> Owner | None:
-        """See `stepper.debuggee.engine.Describer`."""
         if not isinstance(tracker, VariableTracker):
             return None
         if isinstance(tracker, CellVariable):
@@ -82,7 +81,6 @@ class NativeDescriber(Describer):
         return owner_of(source, class_name(kind), module=is_subclass(torch.nn.Module, kind))
 
     def forget(self) -> None:
-        """See `stepper.debuggee.engine.Describer`."""
         self.shown_with.clear()
 
     def _value(

@@ -87,11 +87,9 @@ class NativeEngine(WatchesCollectives, Watcher):
         self.late_shapes = LateShapes()
 
     def change(self, changes: tuple[Change, ...]) -> None:
-        """See `Engine.change`."""
         self._changes.make(changes)
 
     def install(self, recorder: Recorder) -> None:
-        """See `Engine.install`."""
         super().install(recorder)
         self.codes = CodeTable(recorder.store_code)
         self._installed = True
@@ -117,11 +115,9 @@ class NativeEngine(WatchesCollectives, Watcher):
         return self.late_shapes.of(env)
 
     def came_out(self, error: BaseException) -> bool:
-        """See `Engine.came_out`."""
         return issubclass(type(error), NativeError)
 
     def uninstall(self) -> None:
-        """See `Engine.uninstall`."""
         super().uninstall()
         if self._installed:
             WATCHING.watcher = NOBODY
@@ -135,13 +131,11 @@ class NativeEngine(WatchesCollectives, Watcher):
             self._installed = False
 
     def breakpoints_changed(self) -> None:
-        """See `Engine.breakpoints_changed`."""
         self._lookups.begin_if_wanted()
         self._executions.begin_if_wanted()
         self._listen()
 
     def catch_up(self) -> None:
-        """See `Engine.catch_up`."""
         self._listen()
 
     def make_describer(self) -> NativeDescriber:
@@ -174,28 +168,23 @@ class NativeEngine(WatchesCollectives, Watcher):
         return self._describer.shown_with.take(symbols)
 
     def guard_code(self, guard: Any) -> Sequence[str]:
-        """See `Engine.guard_code`."""
         checked: Guard = guard
         return checked.code_list
 
     def namespace(self, frame: int | None) -> dict[str, object]:
-        """See `Engine.namespace`."""
         return names_at(self.recorder.current, frame, lambda output: list(output.guards.values()))
 
     def fork(self, request: ForkTranslation) -> str:
-        """See `Engine.fork`."""
         if not self._observers:
             raise LookupError("no translation is under way: fork at a stop in one")
         return self._observers[-1].fork(request)
 
     def jump(self, line: int) -> str:
-        """See `Engine.jump`."""
         if self.recorder.stepping is not None or not self._observers:
             raise LookupError(NOT_TRACED)
         return self._observers[-1].jump(line)
 
     def is_program(self, filename: str) -> bool:
-        """See `Engine.is_program`."""
         return not is_library(filename)
 
     # --- what translations report
@@ -268,7 +257,6 @@ class NativeEngine(WatchesCollectives, Watcher):
         self._executions.go_on()
 
     def mark(self) -> Callable[[str], None]:
-        """See `Watcher.mark`."""
         return partial(self._unwind, len(self._observers), self.recorder.mark())
 
     def _unwind(self, count: int, under_way: Mark, left_by: str) -> None:

@@ -20,22 +20,18 @@ class NativeEntries(EngineEntries[KnownEntry]):
     """The entries of the caches of `stepper._C`."""
 
     def guards(self, entry: KnownEntry) -> EntryGuards:
-        """See `EngineEntries.guards`."""
         found, original = BOOK.parts(entry)
         return AskedGuards(found, globals_of(original))
 
     def runnable(self, entry: KnownEntry) -> Runnable:
-        """See `EngineEntries.runnable`."""
         found, original = BOOK.parts(entry)
         return Runnable(found.code, original, globals_of(original))
 
     def call(self, code: CodeType, what: Runnable, f_locals: dict[str, object]) -> object:
-        """See `EngineEntries.call`."""
         with uncaptured():
             return _C.finish(arguments.call(code, what.f_globals, f_locals, what.original))
 
     def after_removal(self, entry: KnownEntry) -> str:
-        """See `EngineEntries.after_removal`."""
         return " is out of the cache: the next call is captured anew"
 
 

@@ -31,7 +31,6 @@ class ExecutionWatcher(execution.ExecutionWatcher):
         return super().describe(value)
 
     def transformed(self) -> Iterator[tuple[CodeType, CodeType, str]]:
-        """See `execution.ExecutionWatcher`."""
         for cache in _C.code_caches():
             if (original := cache.code) is None:
                 continue
@@ -42,25 +41,20 @@ class ExecutionWatcher(execution.ExecutionWatcher):
                     yield entry.code, original, facts.compile_id
 
     def resumed_function(self, original: CodeType) -> str:
-        """See `execution.ExecutionWatcher`."""
         return info_of(original).function
 
     def graphs(self, code: CodeType, frame: FrameType) -> Iterator[RunGraph]:
-        """See `execution.ExecutionWatcher`."""
         for function, graph in graphs_of(code):
             forward = graph.forward
             if type(forward) is MethodType:
                 yield RunGraph(function.__name__, graph, forward.__func__.__code__)
 
     def hear_of_runs(self, heard: Callable[..., None] | None) -> bool:
-        """See `execution.ExecutionWatcher`."""
         _C.set_observer(heard)
         return True
 
     def watched(self, code: CodeType) -> None:
-        """See `execution.ExecutionWatcher`."""
         _C.watch(code)
 
     def leave_alone(self, code: CodeType) -> None:
-        """See `execution.ExecutionWatcher`."""
         _C.set_skip(code, "recursive")

@@ -134,13 +134,11 @@ class Forked(Plan):
         return self.own, f"the fork ({self.fork}) is set aside: {type(error).__name__}: {error}"
 
     def settle(self) -> None:
-        """See `Plan.settle`."""
         if not self.fork.kept:
             reason = f"the fork ({self.fork}) is set aside: it was only tried"
             raise AnotherPlan(self.own, reason)
 
     def keeps(self, guard: Guard) -> bool:
-        """See `Plan.keeps`."""
         name = guard.kind, guard.name
         return not any(name in each.drop for each in self.fork.interventions)
 

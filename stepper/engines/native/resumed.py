@@ -24,7 +24,6 @@ class ResumedCalls(resumed.ResumedCalls[KnownEntry]):
     entries = ENTRIES
 
     def follow(self, what: Runnable, compile_id: str, f_locals: dict[str, object]) -> object:
-        """See `resumed.ResumedCalls`."""
 
         def run() -> object:
             return arguments.call(what.code, what.f_globals, f_locals, what.original)

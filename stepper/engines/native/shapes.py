@@ -62,7 +62,6 @@ class NativeShapes(ShapeWatcher):
         self._shapes = shapes
 
     def forget(self) -> None:
-        """See `ShapeWatcher`."""
         super().forget()
         self._places.clear()
         self._known.clear()
@@ -90,11 +89,9 @@ class NativeShapes(ShapeWatcher):
         )
 
     def interprets(self, code: CodeType) -> bool:
-        """See `ShapeWatcher`."""
         return code is _STEP
 
     def builds_guards(self, code: CodeType) -> bool:
-        """See `ShapeWatcher`."""
         return code is _CONDITIONS
 
     def computed(self, frame: FrameType) -> Computed | None:
@@ -110,13 +107,11 @@ class NativeShapes(ShapeWatcher):
         return None
 
     def user_stack(self, stage: Stage) -> tuple[PythonFrame, ...]:
-        """See `ShapeWatcher`."""
         if stage is not Stage.TRACING or not self.txs:
             return ()
         return user_stack(self.txs[-1])
 
     def why(self, source: Any, frame: FrameType | None) -> Why:
-        """See `ShapeWatcher`."""
         index = getattr(source, "idx", None)
         name = source.name if index is None else source.base.name
         cause = self._shapes.causes.get((name if type(name) is str else name(), index))
