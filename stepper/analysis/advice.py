@@ -42,6 +42,8 @@ class Advice(msgspec.Struct, frozen=True):
     """Each a way to try it; empty: it is about the program's own text."""
     together: bool = False
     """They are one way, made at once."""
+    first: bool = False
+    """Whether without it the others leave every compilation."""
     rule: str = ""
     """The name of the rule that gives it."""
     asked_at: MomentId = 0

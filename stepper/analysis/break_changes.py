@@ -8,6 +8,7 @@ than the kind is in `break_rules`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 import msgspec
@@ -16,7 +17,7 @@ from stepper.client.text import clip
 
 _LINE = 60
 """Characters of a line that is told."""
-_OR = "; or "
+_OR = re.compile(r"; (?=or\b)")
 """Between the ways that a remedy names."""
 
 
@@ -43,14 +44,16 @@ class Remedy(msgspec.Struct, frozen=True):
 
     def without(self, in_vain: Iterable[str]) -> Remedy | None:
         """What is left of it where some of what it names was tried; None: nothing."""
-        words = [each.replace("builtins.", "") for each in in_vain]
+        tried = [each.replace("builtins.", "") for each in in_vain]
         gone = [
             f"{{{name}}}"
             for name, way in self._names.items()
-            if any(each.startswith(way) for each in words)
+            if any(each.startswith(way) for each in tried)
         ]
-        left = [each for each in self.words.split(_OR) if not any(name in each for name in gone)]
-        return msgspec.structs.replace(self, words=_OR.join(left)) if left else None
+        ways = _OR.split(self.words)
+        left = [each for each in ways if not any(name in each for name in gone)]
+        words = "; ".join(left).removeprefix("or ")
+        return msgspec.structs.replace(self, words=words) if left else None
 
     @property
     def _names(self) -> dict[str, str]:

@@ -60,6 +60,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
+    found.sort(key=lambda each: not each.first)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
 
 
@@ -184,7 +185,8 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
     several = sum(each is not None and apart(changes_of(each)) > 1 for each in nearest)
     changes = list(dict.fromkeys(each.changes[-1] for each in found if each.changes))
     if several and len(changes) > 1:
-        ways = [*map(_worded, changes), *_left_over(entries, found)]
+        told = [_worded(entries, each, found) for each in changes]
+        ways = [*told, *(left := [*_left_over(entries, found)])]
         yield Advice(
             f"Change all of it: {'; '.join(ways)}. One alone leaves calls that differ in something "
             "else.",
@@ -192,12 +194,19 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
             "nearest entry in more than one thing",
             changes=tuple(changes),
             together=True,
+            first=several == len(recompilations) and not left,
         )
 
 
-def _worded(change: object) -> str:
-    unsure = isinstance(change, MarkSize) and change.how == "mark_unbacked"
-    return f"{change}{', where nothing takes its value' * unsure}"
+def _worded(entries: Entries, change: object, found: list[Advice]) -> str:
+    """A change, of a mark with what else is marked likewise."""
+    if not isinstance(change, MarkSize):
+        return str(change)
+    about = [each for each in found if change in each.changes]
+    series = [one for one in entries.history.series for each in about if _about(one, each)]
+    others = Changing(entries, series[0]).and_others if series else ""
+    unsure = ", where nothing takes its value" if change.how == "mark_unbacked" else ""
+    return f"{change}{others}{unsure}"
 
 
 def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:

@@ -41,6 +41,9 @@ _TWO_OR_MORE = re.compile(r"2 <= (([^ <>=()]+)\.size\(\)\[(\d+)\])\Z")
 """How Dynamo words that a size is neither 0 nor 1."""
 _INNER = "._"
 """In the source of what nobody hands over, or could mark: an inner tensor of a nested one, say."""
+_PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
+"""The tensor of which a size is the length of a nested tensor's shortest or longest part."""
+_WHICH = {"min": "shortest", "max": "longest"}
 _NUMPY = "___from_numpy("
 _STRIDE = ".stride()"
 
@@ -355,6 +358,8 @@ def _called_by_library(it: Changing) -> bool:
 def _how(it: Changing) -> str:
     """How a size is made a symbol from the first call on."""
     dynamic = str(Dynamic(it.history.capabilities.compile))
+    if number := _as_a_number(it):
+        return f"{dynamic}; a mark alone is refused where {number} has to be the same"
     if _can_be_marked(it) and _called_by_library(it):
         return (
             f"{dynamic}; or {_mark_words(it)} before the first call, where that is the program's "
@@ -371,7 +376,17 @@ def _how(it: Changing) -> str:
 
 def _ways(it: Changing) -> tuple[Change, ...]:
     dynamic = Dynamic(it.history.capabilities.compile)
-    return (_mark(it), dynamic) if _can_be_marked(it) else (dynamic,)
+    return (_mark(it), dynamic) if _can_be_marked(it) and not _as_a_number(it) else (dynamic,)
+
+
+def _as_a_number(it: Changing) -> str:
+    """A number that changes as the size does, and may be compared with it; empty: none does."""
+    alike = (
+        each
+        for each in it.history.series
+        if each.aspect.what == "value" and _together(each.values, it.series.values)
+    )
+    return next((it.spell(each.source) for each in alike), "")
 
 
 def _of_size(rule: Rule) -> Rule:
@@ -403,9 +418,18 @@ def below_two(entries: Entries, again: Recompilation) -> Advice | None:
     asked = None if told is None else _TWO_OR_MORE.match(unscoped(told.text))
     path = None if asked is None else path_of(asked[1])
     found = None if path is None else size_of(entries.recording, again.translation, path)
+    name = "" if asked is None else spelling(entries.recording, again.translation)(asked[2])
+    if asked is not None and (part := _PART.search(name)) is not None:
+        nested, which = name[: part.start()], _WHICH[part[1]]
+        return Advice(
+            f"{nested} is a nested tensor, whose {which} part is shorter than 2 here: such a "
+            "length is no symbol. Leave such parts out, pad them, or accept the entry.",
+            f"an entry requires {unscoped(asked[0])}, by which torch has that length",
+            asked[2],
+            rule="short part",
+        )
     if asked is None or found is None or not found.zero_one or _INNER in asked[2]:
         return None
-    name = spelling(entries.recording, again.translation)(asked[2])
     text = _never_a_symbol(entries.history, name, asked[3])
     fact = f"{again.translation.compile_id} has size {asked[3]} of {name} as {found.value}"
     return Advice(text, fact, asked[2], Aspect("size", int(asked[3])), rule="0/1 condition")

@@ -138,7 +138,8 @@ def grad_mode_of_another_thread(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("fails: 2 <= nested._min_seqlen_tensor.size()[0]",),
+    cause="fails: 2 <= nested._min_seqlen_tensor.size()[0]",
+    advice="nested is a nested tensor, whose shortest part is shorter than 2 here",
     counts=(2, 1),
     never=("size differs", "size changes"),
 )  # fmt: skip

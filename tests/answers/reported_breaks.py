@@ -355,7 +355,7 @@ def clamped_where_not_finite(run: Run) -> None:
 @case(
     "pytorch#128071", "why-break",
     cause=("Observed exception", "unsupported operand type(s) for %"),
-    advice="Dynamo lacks what the line does: take it out of the compiled function",
+    advice="the address of a tensor is no number while it is translated",
     counts=(0, 1),
 )  # fmt: skip
 def aligned_by_its_address(run: Run) -> None:

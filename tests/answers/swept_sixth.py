@@ -34,13 +34,12 @@ def made_by_its_metaclass(run: Run) -> None:
 
     globals()["Plan"] = Plan  # as a class of a module is
 
-    @run.whole
+    @run.compile
     def scaled(x: Any, plan: Any) -> Any:
         plan = plan or Plan()
         return x * plan.parts  # cause
 
-    with run.failing():
-        scaled(ones(3), Plan() if run.remedied else None)
+    scaled(ones(3), Plan() if run.remedied else None)
 
 
 @case(
@@ -106,7 +105,7 @@ def refused_deep_within(run: Run) -> None:
     advice="self.at is a symbol until",
     counts=(3, 2),
     never=("To save the entry for its first value",),
-    function="Schedule",
+    function="Schedule.denoised",
 )  # fmt: skip
 def steps_of_a_scheduler(run: Run) -> None:
     """Where one thing is None at first, a symbol for the other saves no entry."""
@@ -194,3 +193,110 @@ def gone_through_a_range(run: Run) -> None:
 
     for rounds in (range(2), range(3)):
         summed(ones(2), list(rounds) if run.remedied else rounds)
+
+
+class Scaled(torch.Tensor):
+    """A tensor beside which a number is kept."""
+
+    inner: torch.Tensor
+    scale: float
+
+    @staticmethod
+    def __new__(cls, inner: torch.Tensor, scale: float) -> Scaled:
+        made: Any = torch.Tensor._make_wrapper_subclass(cls, inner.shape, dtype=inner.dtype)
+        made.inner, made.scale = inner, scale
+        return made  # type: ignore[no-any-return]  # torch says it is a tensor
+
+    def __tensor_flatten__(self) -> tuple[list[str], float]:
+        return ["inner"], self.scale
+
+    @staticmethod
+    def __tensor_unflatten__(inner: Any, scale: float, size: Any, stride: Any) -> Scaled:
+        return Scaled(inner["inner"], scale)
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]  # torch types its arguments as required
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return func(*[each.inner if isinstance(each, Scaled) else each for each in args])
+
+
+@case(
+    "", "why-recompile",
+    cause="metadata of weights changes",
+    advice="keep what changes of weights in one of the tensors",
+    counts=(3, 1),
+    never=("___check_metadata",),
+)  # fmt: skip
+def scale_beside_a_tensor(run: Run) -> None:
+    @run.compile
+    def shifted(weights: Any) -> Any:
+        return weights + 1  # cause
+
+    for scale in (1.0, 0.5, 0.25):
+        shifted(Scaled(ones(3), 1.0 if run.remedied else scale))
+
+
+@case(
+    "", "why-recompile",
+    cause=("size[0] of rows changes: 3, 4", "many changes: 3, 4"),
+    advice="torch.compile(dynamic=True)",
+    counts=(2, 1),
+    never=("torch._dynamo.mark_dynamic(rows, 0)",),
+    function="as_many_as_told",
+)  # fmt: skip
+def rows_and_their_number(run: Run) -> None:
+    """With a mark alone there are as many entries: the size has to be the number."""
+
+    def as_many_as_told(rows: Any, many: int) -> Any:
+        return rows[:many] * many  # cause
+
+    compiled = run.compile(as_many_as_told, dynamic=True if run.remedied else None)
+    for many in (3, 4):
+        compiled(ones(many, 2), many)
+
+
+@case(
+    "", "why-recompile",
+    cause=("size[0] of x changes: 1, 3", "times changes: 1.0, 2.0"),
+    advice="Change all of it: torch.compile(dynamic=True); mark_unbacked(x, 0), where nothing",
+    counts=(2, 1),
+    function="times_of_rows",
+)  # fmt: skip
+def row_and_a_number(run: Run) -> None:
+    def times_of_rows(x: Any, times: float) -> Any:
+        return x * times  # cause
+
+    compiled = run.compile(times_of_rows, dynamic=True if run.remedied else None)
+    for size, times in ((1, 1.0), (3, 2.0)):
+        x = ones(size, 2)
+        if run.remedied:
+            torch._dynamo.decorators.mark_unbacked(x, 0)
+        compiled(x, times)
+
+
+@torch.library.custom_op("stepper_answers::turned", mutates_args=())
+def turned(x: torch.Tensor) -> torch.Tensor:
+    return x.flip(-1)
+
+
+@turned.register_fake
+def _turned(x: torch.Tensor) -> torch.Tensor:
+    assert x.dim() == 2, "two dimensions are wanted"
+    return torch.empty_like(x)
+
+
+@case(
+    "", "why-failed",
+    cause=("AssertionError: two dimensions are wanted", "swept_sixth.py"),
+    counts=(0, 1),
+)  # fmt: skip
+def fake_that_refuses(run: Run) -> None:
+    """The line that refuses is told, too: the last of what it was raised in."""
+
+    @run.compile
+    def twice(x: Any) -> Any:
+        return turned(x) * 2  # cause
+
+    with run.failing():
+        twice(ones(2, 3) if run.remedied else ones(1, 2, 3))
