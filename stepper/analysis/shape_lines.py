@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 
-from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
+from stepper.analysis.conditions import SHAPE_ENV, Left, left_by, of_range
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
@@ -336,7 +336,9 @@ def _headline(name: str, symbol: Symbol) -> str:
         return f"{name} is {symbol.value}: its symbol {symbol.name} was replaced"
     if symbol.unbacked:
         return f"{name} has no value while it is compiled: the symbol {symbol.name}{_range(symbol)}"
-    return f"{name} is free: the symbol {symbol.name}{_range(symbol)}"
+    asked = [each for each in symbol.conditions if each.kind is ShapeStepKind.GUARD]
+    within = "" if all(map(of_range, asked)) else " within the conditions on it"
+    return f"{name} is free{within}: the symbol {symbol.name}{_range(symbol)}"
 
 
 def _range(symbol: Symbol) -> str:

@@ -345,7 +345,7 @@ def loop_over_what_was_found(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77, 2 or more",
+        "x.size()[0] is free within the conditions on it: the symbol s77, 2 or more",
         "requires Eq(s77, TruncToInt(OpaqueUnaryFn_sqrt(ToFloat(s77)))**2)",
     ),
     counts=(1, 1),

@@ -15,7 +15,7 @@ ones = torch.ones
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "0/1 at_most_a_size.<locals>.bounded: x.size()[0] is free: the symbol s77, 2 or more",
+        "bounded: x.size()[0] is free within the conditions on it: the symbol s77, 2",
         "requires Min(6, s77) <= s77",
     ),
     counts=(2, 2),
@@ -75,7 +75,7 @@ def same_symbol(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77, 2 or more",
+        "x.size()[0] is free within the conditions on it: the symbol s77, 2 or more",
         "requires Eq(Mod(s77, 4), 0)",
     ),
     counts=(1, 1),
@@ -94,7 +94,7 @@ def rows_of_four(run: Run) -> None:
     "pytorch#105533", "why-shape", expression="n",
     cause=(
         "n never was a symbol: CONSTANT_MATCH requires 2",
-        "n is free: the symbol s86, 0 to 6",
+        "n is free within the conditions on it: the symbol s86, 0 to 6",
         "0/0 requires 2",
     ),
     counts=(2, 2),
@@ -113,7 +113,7 @@ def position_written(run: Run) -> None:
 @case(
     "", "why-shape", expression="k",
     cause=(
-        "k is free: the symbol s16",
+        "k is free within the conditions on it: the symbol s16",
         "requires Eq(Mod(12, s16), 0)",
     ),
     counts=(2, 2),
@@ -132,7 +132,7 @@ def int_of_the_view(run: Run) -> None:
     "", "why-shape", expression="rows",
     cause=(
         "rows never was a symbol: CONSTANT_MATCH requires 2",
-        "rows is free: the symbol s35",
+        "rows is free within the conditions on it: the symbol s35",
         "requires Eq(Mod(12, s35), 0)",
     ),
     counts=(2, 2),
@@ -191,7 +191,7 @@ def count_of_data(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77, 2 to 10",
+        "x.size()[0] is free within the conditions on it: the symbol s77, 2 to 10",
         "requires Eq(s17 + s77, 12)",
         "s17 is y.size()[0]",
     ),
@@ -210,7 +210,7 @@ def together_twelve(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77",
+        "x.size()[0] is free within the conditions on it: the symbol s77",
         "requires Eq(Mod(s77, 2), 0)",
     ),
     counts=(1, 1),

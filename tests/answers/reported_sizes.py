@@ -47,7 +47,7 @@ def neither_more_nor_less(run: Run) -> None:
 @case(
     "pytorch#141251", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77, 2 to 8",
+        "x.size()[0] is free within the conditions on it: the symbol s77, 2 to 8",
         "requires Eq(((s77 + 7)//8), 1)",
         "for the node split",
     ),
@@ -92,7 +92,7 @@ def times_five_random_numbers(run: Run) -> None:
 @case(
     "pytorch#139474", "why-shape", expression="images.shape[2]",
     cause=(
-        "images.size()[2] is free: the symbol s14, 2 or more",
+        "images.size()[2] is free within the conditions on it: the symbol s14, 2 or more",
         "requires Eq((((s14 - s90 + 2)//4)) + 1, 4)",
         "for the node cat",
     ),
@@ -203,7 +203,7 @@ def oblivious_of_one(run: Run) -> None:
     "pytorch#95868", "why-shape", expression="shape[0]",
     cause=(
         "shape[0] never was a symbol: CONSTANT_MATCH requires 2",
-        "shape[0] is free: the symbol s86, 0 or more",
+        "shape[0] is free within the conditions on it: the symbol s86, 0 or more",
         "requires Eq(s52*s86, 12)",
     ),
     counts=(2, 2),

@@ -76,6 +76,7 @@ AGAINST = {
     "not there": "int_argument",
     "object that died": "autocast_handed_over",
     "marks": "batches_of_other_sizes",
+    "metadata of a subclass": "list_or_tuple",
     "duck shaping": "branch_on_a_size",
     "relation": "branch_on_a_size",
     "all at once": "sizes_and_numbers",
