@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.method_names import Owner
 from stepper.model.trace import EventKind
 
 
-class Subject:
+class Subject(msgspec.Struct, kw_only=True, frozen=True):
     """What an occurrence is about: the fields that a breakpoint's globs look at, each empty when it
     does not apply."""
 
-    __slots__ = ("kind", "name", "owner", "resume_of", "source", "target")
-
-    def __init__(
-        self,
-        *,
-        kind: str = "",
-        source: str = "",
-        target: str = "",
-        name: str = "",
-        resume_of: str = "",
-        owner: Owner | None = None,
-    ) -> None:
-        self.kind = kind
-        """A guard's kind."""
-        self.source = source
-        """The guarded expression, or what a symbol stands for."""
-        self.target = target
-        """A node's target."""
-        self.name = name
-        """A node's name, a symbol or an expression of symbols, or the name of a function."""
-        self.resume_of = resume_of
-        """The name of the function that this one continues."""
-        self.owner = owner
-        """Whose method the function is."""
+    kind: str = ""
+    """A guard's kind."""
+    source: str = ""
+    """The guarded expression, or what a symbol stands for."""
+    target: str = ""
+    """A node's target."""
+    name: str = ""
+    """A node's name, a symbol or an expression of symbols, or the name of a function."""
+    resume_of: str = ""
+    """The name of the function that this one continues."""
+    owner: Owner | None = None
+    """Whose method the function is."""
 
 
 NO_SUBJECT = Subject()

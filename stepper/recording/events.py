@@ -146,8 +146,9 @@ class Events:
         limit: int | None = None,
         offset: int = 0,
     ) -> list[Event]:
-        """The events that fit, in order; `after` and `before` are moments, both exclusive.
+        """The events of some kinds (None: all) with `text` in them, in order.
 
+        `after` and `before` are moments, both exclusive; `offset` and `limit` cut a page out.
         Events before the first moment (their moment is 0) belong to every range that begins at 0.
         """
         ids = self._matching(kinds, text).between(after, before)
@@ -158,7 +159,7 @@ class Events:
         ]
 
     def moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
-        """The moments of the events of these kinds, in order; not to be changed."""
+        """The moments of all events of these kinds, in order, to be counted; not to be changed."""
         return self._matching(kinds, "").moments
 
     def next(

@@ -279,13 +279,14 @@ class Findings:
         return self._breaks
 
     def failures(self) -> list[Failure]:
-        """All exceptions that left the compiler, in order."""
+        """The exceptions that left the compiler, in order; see also `stepper.analysis.failures`,
+        which knows what came of them."""
         rows = self._database.query(tuple[bytes], "SELECT body FROM failure ORDER BY id")
         return all_unpacked(self._database, self._failure_decoder, [body for (body,) in rows])
 
     def timings(self) -> list[Timing] | None:
-        """The compiler's phases in the order in which they began; None: the file is older than
-        they are recorded."""
+        """The phases that the compiler has timed, in the order in which they began, without those
+        that had not ended; None: the recording is older than they are recorded."""
         if not self._database.has_table("timing"):
             return None
         rows = self._database.query(tuple[bytes], "SELECT body FROM timing ORDER BY id")
@@ -319,9 +320,10 @@ class Findings:
                 )  # fmt: skip
                 began += nanoseconds
 
-    def collective_readings(self, after: int) -> Iterator[CollectiveReading] | None:
-        """What torch's flight recorder said, look by look, without the first `after`; None: the
-        file is older than that."""
+    def collective_readings(self, after: int = 0) -> Iterator[CollectiveReading] | None:
+        """What torch's flight recorder said of collectives, look by look, without the first `after`
+        of them; None: the recording is older than that. See `stepper.analysis.collectives`, which
+        puts them together."""
         if not self._database.has_table("collective_reading"):
             return None
         sql = "SELECT id FROM collective_reading ORDER BY id LIMIT -1 OFFSET ?"
@@ -343,7 +345,7 @@ class Findings:
         return None if row is None else unpacked(self._database, self._place_decoder, row[0])
 
     def skipped_frames(self) -> list[SkippedFrame]:
-        """All frames that were never begun with, in order."""
+        """The frames that the compiler was asked for and never began with, in order."""
         rows = self._database.query(tuple[bytes], "SELECT body FROM skipped_frame ORDER BY id")
         return all_unpacked(self._database, self._skipped_decoder, [body for (body,) in rows])
 

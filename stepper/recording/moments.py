@@ -187,7 +187,8 @@ class Moments:
         return Moment(id, run.frames[id - run.first], run.ips[id - run.first])
 
     def runs(self, first: int, last: int, direction: int = 1) -> Iterator[Run]:
-        """The moments from `first` to `last`, both included, in runs.
+        """The moments from `first` to `last`, both included, in runs: for whoever wants many. They
+        are not checked for instructions that do not exist, as those of `Recording.moments` are.
 
         With direction -1 the last run comes first; within a run the order is always the same.
 

@@ -8,18 +8,15 @@ The work is done in the modules beside this one; here is the face.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from typing import NamedTuple, TypeVar, cast
 
 import msgspec
 
-from stepper.model.collective import CollectiveReading
-from stepper.model.failure import Failure
-from stepper.model.lookup import CheckedGuard, TriedEntry
+from stepper.model.lookup import TriedEntry
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
-from stepper.model.timing import Timing
 from stepper.model.trace import (
     Attempt,
     Event,
@@ -30,11 +27,9 @@ from stepper.model.trace import (
     Moment,
     Node,
     Outcome,
-    Output,
     Phase,
     SessionFacts,
     SideEffect,
-    SkippedFrame,
     State,
     Translation,
 )
@@ -47,7 +42,7 @@ from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
 from stepper.recording.lookups import Lookups
 from stepper.recording.moment_iterator import MomentIterator
-from stepper.recording.moments import Moments, Run
+from stepper.recording.moments import Moments
 from stepper.recording.owners import Owners
 from stepper.recording.packing import unpacked
 from stepper.recording.recent import Recent
@@ -102,6 +97,7 @@ class Recording:
         self._events = Events(database)
         self._lookups = Lookups(database)
         self._walk = MomentIterator(self._moments, self._catalog)
+        self._give()
         self._executed: Recent[tuple[int, dict[int, int]]] = Recent(_COUNTED_FRAMES)
         self.owners = Owners(self)
         self._derived: dict[Callable[[Recording], object], object] = {}
@@ -109,6 +105,23 @@ class Recording:
         self.path = database.path
         self.aside = database.aside
         self._look()
+
+    def _give(self) -> None:
+        """Hand out what the modules beside this one give as it is."""
+        catalog, findings, events = self._catalog, self._findings, self._events
+        self.code, self.codes = catalog.code, catalog.codes
+        self.frame, self.frames = catalog.frame, catalog.frames
+        self.translations, self.translations_of = catalog.translations, catalog.translations_of
+        self.translation, self.attempt, self.attempts = (
+            catalog.translation, catalog.attempt, catalog.attempts,
+        )  # fmt: skip
+        self.runs = self._moments.runs
+        self.guard_program = self._lookups.program
+        self.failures, self.timings = findings.failures, findings.timings
+        self.collective_readings = findings.collective_readings
+        self.skipped_frames = findings.skipped_frames
+        self.events, self.output = events.events, events.output
+        self.event_count, self.event_moments = events.count, events.moments
 
     @classmethod
     def open(cls, path: str, *, known: Known | None = None) -> Recording:
@@ -210,13 +223,6 @@ class Recording:
         found = self._moments.instants(first, last)
         return found if len(found) == last - first + 1 else []
 
-    def runs(self, first: int, last: int) -> Iterator[Run]:
-        """The moments from `first` to `last`, both included, as columns: for whoever wants many.
-
-        Unlike those of `moments`, they are not checked for instructions that do not exist.
-        """
-        return self._moments.runs(first, last)
-
     def place(self, id: int) -> Place:
         """Attempt, frame, depth and source line of a moment."""
         return self.place_of(self.moment(id))
@@ -251,10 +257,6 @@ class Recording:
             )
         return found
 
-    def guard_program(self, code: int) -> tuple[CheckedGuard, ...]:
-        """The guards that the instructions of a code stand for; empty: it is no entry's."""
-        return self._lookups.program(code)
-
     def walk(
         self,
         start: int,
@@ -282,22 +284,6 @@ class Recording:
         return moment
 
     # The program
-
-    def code(self, id: int) -> Code:
-        """One code object, with its instructions and its source."""
-        return self._catalog.code(id)
-
-    def codes(self) -> list[Code]:
-        """All code objects."""
-        return self._catalog.codes()
-
-    def frame(self, id: int) -> Frame:
-        """One symbolic frame."""
-        return self._catalog.frame(id)
-
-    def frames(self, attempt: int) -> list[Frame]:
-        """The frames of an attempt, in the order in which they were entered."""
-        return self._catalog.frames(attempt)
 
     def callers(self, frame: int) -> list[Frame]:
         """A frame and those that led to it, the outermost first."""
@@ -328,14 +314,6 @@ class Recording:
 
     # Translations and attempts
 
-    def translations(self) -> list[Translation]:
-        """All translations, in order."""
-        return self._catalog.translations()
-
-    def translations_of(self, code: int) -> list[Translation]:
-        """Those of one code, in order."""
-        return self._catalog.translations_of(code)
-
     def lookups(self) -> list[Translation]:
         """The lookups of all of the program's calls, in order; empty where only those were recorded
         that were an error."""
@@ -344,10 +322,6 @@ class Recording:
         ]
         asked_for = any(item.outcome is not Outcome.SKIPPED for item in found)
         return found if asked_for else []
-
-    def translation(self, id: int) -> Translation:
-        """One translation."""
-        return self._catalog.translation(id)
 
     def translation_at(self, moment: int) -> Translation | None:
         """The translation that a moment belongs to; None when there is no such moment."""
@@ -358,14 +332,6 @@ class Recording:
         """The bytecode that a translation produced, once it has."""
         code = self._catalog.translation(translation).transformed_code
         return None if code is None else self._catalog.code(code)
-
-    def attempt(self, id: int) -> Attempt:
-        """One attempt."""
-        return self._catalog.attempt(id)
-
-    def attempts(self, translation: int | None = None) -> list[Attempt]:
-        """The attempts of a translation (None: of all), in order."""
-        return self._catalog.attempts(translation)
 
     def _attempt_at(self, moment: int) -> Attempt | None:
         found = self._moments.get(moment)
@@ -427,32 +393,12 @@ class Recording:
         found = self._findings.graph_breaks()
         return [each for each in found if attempt is None or each.attempt == attempt]
 
-    def failures(self) -> list[Failure]:
-        """The exceptions that left the compiler, in order; see also `stepper.analysis.failures`,
-        which knows what came of them."""
-        return self._findings.failures()
-
-    def timings(self) -> list[Timing] | None:
-        """The phases that the compiler has timed, in the order in which they began, without those
-        that had not ended; None: the recording is older than they are recorded."""
-        return self._findings.timings()
-
-    def collective_readings(self, after: int = 0) -> Iterator[CollectiveReading] | None:
-        """What torch's flight recorder said of collectives, look by look, without the first `after`
-        of them; None: the recording is older than that. See `stepper.analysis.collectives`, which
-        puts them together."""
-        return self._findings.collective_readings(after)
-
     def place_of_end(self, ending: Event) -> PythonFrame | None:
         """Where in the program a cache entry ended, by its event; None: that is not recorded, or it
         was not in the program."""
         if ending.ref is None:
             return None
         return self._findings.place_of_end(ending.ref, ending.moment)
-
-    def skipped_frames(self) -> list[SkippedFrame]:
-        """The frames that the compiler was asked for and never began with, in order."""
-        return self._findings.skipped_frames()
 
     def graph_break_at(self, moment: int) -> GraphBreak | None:
         """The graph break that a moment's instruction caused."""
@@ -504,33 +450,6 @@ class Recording:
 
     # What happened
 
-    def events(
-        self,
-        *,
-        kinds: Collection[EventKind] | None = None,
-        after: int = 0,
-        before: int | None = None,
-        text: str = "",
-        limit: int | None = None,
-        offset: int = 0,
-    ) -> list[Event]:
-        """The events of some kinds (None: all) with `text` in them, in order.
-
-        `after` and `before` are moments, both exclusive; `offset` and `limit` cut a page out of the
-        result.
-        """
-        return self._events.events(
-            kinds, after=after, before=before, text=text, limit=limit, offset=offset
-        )
-
-    def event_count(self, kinds: Collection[EventKind] | None = None, text: str = "") -> int:
-        """How many events there are of some kinds with `text` in them."""
-        return self._events.count(kinds, text)
-
-    def event_moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
-        """The moments of all events of these kinds, in order, to be counted; not to be changed."""
-        return self._events.moments(kinds)
-
     def next_event(
         self, moment: int, kinds: Collection[EventKind] | None, direction: int
     ) -> Event | None:
@@ -539,7 +458,3 @@ class Recording:
         if found is None or not self.oldest <= found.moment <= self.newest:
             return None
         return found
-
-    def output(self, *, upto: int | None = None, after_id: int = 0) -> list[Output]:
-        """What the program printed up to a moment (None: all), beyond the piece `after_id`."""
-        return self._events.output(upto=upto, after_id=after_id)

@@ -17,7 +17,7 @@ from stepper.uncompiled import keep_out
 
 
 class BytecodeMade:
-    """Hears what begins."""
+    """Hears what begins; see `versions.points`."""
 
     def __init__(self, translation: Callable[[], int | None], effects: EffectsMade) -> None:
         """`translation` gives the number of the innermost that is under way; `effects` hears of
@@ -37,7 +37,6 @@ class BytecodeMade:
         self._recorder = recorder
 
     def on_bytecode_begins(self) -> None:
-        """See `versions`."""
         self._closing = True
 
     def tracing_ended(self) -> None:
@@ -46,19 +45,16 @@ class BytecodeMade:
             self.on_instructions_made()
 
     def on_instructions_made(self) -> None:
-        """See `versions`."""
         self._closing = False
         self._go_on_with(CODEGEN)
 
     on_cells_made = on_instructions_made
 
     def on_side_effects_made(self) -> None:
-        """See `versions`."""
         self._go_on_with(SIDE_EFFECTS)
         self._effects.entered()
 
     def on_new_objects_made(self) -> None:
-        """See `versions`."""
         self._go_on_with(SIDE_EFFECTS)
 
     def on_graph_compiled(self) -> None:
@@ -73,7 +69,6 @@ class BytecodeMade:
             self._go_on_with(CODEGEN)
 
     def on_instructions_added(self) -> None:
-        """See `versions`."""
         if self._part:
             self._go_on_with(CODEGEN)
 

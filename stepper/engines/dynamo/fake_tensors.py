@@ -17,7 +17,7 @@ from stepper.uncompiled import keep_out
 
 
 class FakeTensors:
-    """Hears when a result is asked for, and when it is known."""
+    """Hears when a result is asked for, and when it is known; see `versions.points`."""
 
     def __init__(self, translation: Callable[[], int | None]) -> None:
         """`translation` gives the number of the innermost that is under way."""
@@ -32,11 +32,9 @@ class FakeTensors:
         self._recorder = recorder
 
     def on_result_asked(self, node: Node) -> None:
-        """See `versions`."""
         self._asked, self._mark = id(node), self._recorder.phase_mark()
 
     def on_result_known(self, node: Node) -> None:
-        """See `versions`."""
         mark = self._mark
         if mark is not None and id(node) == self._asked:
             self._mark = None

@@ -33,7 +33,7 @@ _LONGEST = 200
 
 
 class Phases:
-    """Hands each on, with the translation in whose midst it is."""
+    """Hands each on, with the translation in whose midst it is; see `versions.points`."""
 
     def __init__(
         self, translation: Callable[[], int | None], made: BytecodeMade, guards: GuardsMade
@@ -59,7 +59,6 @@ class Phases:
         self.waits.begin(recorder, safely)
 
     def on_autograd_enabled(self) -> None:
-        """See `versions`."""
         self._hears_autograd = True
         versions.hear_autograd(self._hear_autograd)
 
@@ -80,7 +79,6 @@ class Phases:
             self._hears_autograd = False
 
     def on_phase_began(self, event_name: str) -> None:
-        """See `versions`."""
         self.waits.listen()
         self._recorder.phase_began(event_name)
         if event_name == GUARDS:
@@ -89,7 +87,6 @@ class Phases:
             self._kernels.append(versions.kernels_generated())
 
     def on_phase_ended(self, event_name: str) -> None:
-        """See `versions`."""
         translation = self._translation()
         compile_id = versions.compiled_now() if translation is None else ""
         if event_name.startswith(ATTEMPT):
@@ -117,7 +114,6 @@ class Phases:
             self._recorder.cache_answered(event_name, answer, self._translation())
 
     def on_artifact_noted(self, artifact: Any) -> None:
-        """See `versions`."""
         # This hook, `CacheInfo.add`, then who notes it.
         if versions.loads_artifacts(sys._getframe(1)):
             kind = str(artifact.type())

@@ -27,7 +27,7 @@ _LEAST = 1_000_000
 
 
 class Waits:
-    """Hears of them."""
+    """Hears of them; see `versions.points`."""
 
     def __init__(self, translation: Callable[[], int | None]) -> None:
         """`translation` gives the number of the innermost that is under way in this thread."""
@@ -64,12 +64,10 @@ class Waits:
                     continue  # its waits are in what waits
 
     def on_lock_wanted(self) -> None:
-        """See `versions`."""
         if versions.others_compile():
             self._ask(COMPILE_LOCK, self._recorder.phase_mark(alone=True))
 
     def on_lock_got(self) -> None:
-        """See `versions`."""
         self._got(COMPILE_LOCK, None)
 
     on_lock_got_for_graph = on_lock_got
@@ -82,7 +80,6 @@ class Waits:
         self._ask(FILE_LOCK, self._recorder.phase_mark())
 
     def on_file_lock_got(self) -> None:
-        """See `versions`."""
         self._got(FILE_LOCK, self._translation())
 
     def _ask(self, kind: str, mark: PhaseMark | None) -> None:

@@ -59,7 +59,6 @@ class NativeDescriber(Describer):
     def special(
         self, tracker: Any, fields: dict[str, object], number: Callable[[object], ValueId]
     ) -> int | None:
-        """See the protocol."""
         described = tracker
         if tracker.mutation_type is not None:
             self._shown.setdefault(tracker.mutation_type, weakref.WeakSet()).add(tracker)
@@ -142,25 +141,20 @@ class NativeDescriber(Describer):
         return tuple(Item(label, number(item)) for label, item in found[:MAX_ITEMS]), length
 
     def key_text(self, key: object) -> str:
-        """See the protocol."""
         return plain_text(key)
 
     def mutability(self, kind: type) -> tuple[str, bool]:
-        """See the protocol."""
         return MUTABILITY.get(kind.__name__, kind.__name__), False
 
     def source_text(self, source: Any) -> str:
-        """See the protocol."""
         return str(source.name())
 
     def flavour(self, kind: type) -> Flavour:
-        """See the protocol."""
         if kind is ConstantVariable:
             return CONSTANT
         return NOTHING if kind is NullVariable else ORDINARY
 
     def block(self, translator: Any, block: Any) -> Block:
-        """See the protocol."""
         index, exit_function = block
         return Block(ip=index, target=None, stack_index=0, context=type(exit_function).__name__)
 
