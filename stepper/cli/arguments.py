@@ -64,7 +64,6 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
         run,
         why,
         why_guard,
-        why_shape,
     )
 
     parser = Parser(
@@ -76,7 +75,7 @@ def build_parser() -> tuple[argparse.ArgumentParser, Mapping[str, argparse.Argum
     subparsers = parser.add_subparsers(dest="subcommand", metavar="COMMAND", required=True)
     for module in (
         run, record, list, open, console, post_mortem,
-        query, why, why_guard, why_shape, diff, ranks,
+        query, why, why_guard, diff, ranks,
         report, export, doctor, completion,
     ):  # fmt: skip
         module.add_to(subparsers)

@@ -84,8 +84,8 @@ def answer_or_replay(
     """Print an answer, with what came of running the program again where that is asked for.
 
     Args:
-        options: those of `add_options`, `file` and `function`.
-        lines: gives the answer for a recording and a function; `trying` is what tries.
+        options: `file`, and those of `add_options` where they were added.
+        lines: gives the answer for a recording; `trying` is what tries.
         trials: gives, where it is wanted, what makes that: for a recording, a plan and the seconds
             that a run may take.
 
@@ -95,11 +95,11 @@ def answer_or_replay(
     from stepper.cli.asking import answer
 
     def told(recording: Recording) -> Iterator[Line]:
-        if not options.replay:
-            return lines(recording, options.function)
+        if not getattr(options, "replay", False):
+            return lines(recording)
         making = trials()
         plan = agreed(options, recording, timed=making.timed)
         trying = making(recording, plan, options.seconds).lines
-        return lines(recording, options.function, trying=trying)
+        return lines(recording, trying=trying)
 
     return answer(options.file, told)

@@ -1,4 +1,4 @@
-"""Questions about guards: `stepper why-guard`, `is-guarded` and `idle-guards`."""
+"""`stepper why-guard`: why a guard is there."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add_to(subparsers: Any) -> None:
-    """Add the subcommands."""
+    """Add the subcommand."""
     parser = subparsers.add_parser(
         "why-guard",
         help="why a guard is there",
@@ -41,35 +41,6 @@ def add_to(subparsers: Any) -> None:
         "refuses: what differs from eager shows that the guard is needed",
     )
     parser.set_defaults(handler=why_guard)
-    parser = subparsers.add_parser(
-        "is-guarded",
-        help="whether an expression is guarded",
-        description="By what an expression over the inputs, a module or globals is guarded in "
-        "each entry: its value, a tensor of which it is a property, parts of it, or only what "
-        "leads to it.",
-        allow_abbrev=False,
-    )
-    add_recording(parser)
-    parser.add_argument(
-        "expression", metavar="EXPR", help="e.g. x.shape[0], self.fc.weight, config['depth']"
-    )
-    parser.add_argument(
-        "function", nargs="?", default="", metavar="FUNCTION", help="only of functions named so"
-    )
-    parser.set_defaults(handler=is_guarded)
-    parser = subparsers.add_parser(
-        "idle-guards",
-        help="guards of the native engine on which no output depends",
-        description="The values of the native engine carry the guards that they depend on: how "
-        "many guards of each entry are of its output, of a choice of a way through the code, on "
-        "the way to such values and about no value; and which are none of these.",
-        allow_abbrev=False,
-    )
-    add_recording(parser)
-    parser.add_argument(
-        "entry", nargs="?", default="", metavar="ENTRY", help="only of this entry, e.g. 0/1"
-    )
-    parser.set_defaults(handler=idle_guards)
 
 
 def why_guard(options: argparse.Namespace) -> int:
@@ -88,22 +59,3 @@ def why_guard(options: argparse.Namespace) -> int:
             )
 
     return answer(options.file, lines)
-
-
-def is_guarded(options: argparse.Namespace) -> int:
-    """Print what guards the expression."""
-    from stepper.analysis.guard_lines import guarded_lines
-    from stepper.cli.asking import answer
-
-    return answer(
-        options.file,
-        lambda recording: guarded_lines(recording, options.expression, options.function),
-    )
-
-
-def idle_guards(options: argparse.Namespace) -> int:
-    """Print the guards that no output needs."""
-    from stepper.analysis.dependence_lines import idle_lines
-    from stepper.cli.asking import answer
-
-    return answer(options.file, lambda recording: idle_lines(recording, options.entry))

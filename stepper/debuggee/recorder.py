@@ -85,6 +85,7 @@ class Recorder:
         self.write_node = writer.node
         """Writes a node, and nothing else: see `node`."""
         self.write_node_erased = writer.node_erased
+        self.store_code, self.store_entry_end = writer.code, writer.entry_end
         self._event_late = writer.event_late
         self.everything = detail == "all"
         self.from_the_start = False
@@ -716,12 +717,6 @@ class Recorder:
         self.walks.muted = True
         self._phase_times.close()
         self._forget_all()
-
-    def store_code(self, code: Code) -> None:
-        self.writer.code(code)
-
-    def store_entry_end(self, entry: int, moment: MomentId, place: PythonFrame) -> None:
-        self.writer.entry_end(entry, moment, place)
 
     def _materialize(self) -> None:
         """With detail `stops`: write the state as it is now as one moment, and everything from now
