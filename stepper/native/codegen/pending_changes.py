@@ -82,8 +82,11 @@ def write_changes(codegen: PyCodegen) -> None:
     codegen.fill_cells()
     for owner, name, kept in planned:
         if kept is None:
+            codegen.load_callable(object.__delattr__)
             codegen(owner)
-            codegen.emit("DELETE_ATTR", name)
+            codegen.load_const(name)
+            codegen.call(2)
+            codegen.pop_top()
         else:
             codegen.emit("LOAD_FAST", kept)
             _write_change(codegen, owner, name)

@@ -602,11 +602,19 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
             answer = True
         elif isinstance(tracker, UserDefinedClassVariable) and _asks_the_program(each):
             answer = tracker.special(tx, "__instancecheck__", [value]).truth(tx)
+        elif isinstance(value, TensorVariable) and (
+            mark := next((name for name, of in _MARKED if of is each), None)
+        ):
+            answer = value.has_attribute(tx, mark) and value.var_getattr(tx, mark).truth(tx)
         else:
             answer = counts_as(tx, kind, each)
         if answer:
             break
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
+
+
+_MARKED = (("_is_buffer", torch.nn.Buffer), ("_is_param", torch.nn.Parameter))
+"""Classes of which a tensor counts as an instance if it has the attribute."""
 
 
 def _classes_of(tx: Translator, classes: VariableTracker) -> list[VariableTracker]:

@@ -195,7 +195,8 @@ class SuperVariable(VariableTracker):
         if name == "__setattr__":
             method = getattr(self.objvar, "generic_setattr_method", None)
         else:
-            method = object.__dict__[name] if name in ("__init__", "__getattribute__") else None
+            of_all = ("__init__", "__getattribute__", "__delattr__")
+            method = object.__dict__[name] if name in of_all else None
         if method is not None and find(kind, name, rest)[1] is method:
             return GenericAccessVariable(self.objvar, name, **self.propagate(self, self.objvar))
         found: VariableTracker = read(tx, name, rest)
@@ -226,8 +227,8 @@ class SuperVariable(VariableTracker):
 
 @tracker_class
 class GenericAccessVariable(VariableTracker):
-    """What `object` has, or `nn.Module`, to begin an object, and to store or find its attributes,
-    or `type`, to make one, when nobody in between does it otherwise."""
+    """What `object` has to begin an object, and to store, find or delete its attributes, or `type`,
+    to make one, when nobody in between does it otherwise."""
 
     obj: VariableTracker
     """The object."""
@@ -244,6 +245,9 @@ class GenericAccessVariable(VariableTracker):
                 return ConstantVariable(None)
             case "__setattr__", [name, value] if not kwargs:
                 obj.generic_setattr(tx, name.as_python_constant(), value)
+                return ConstantVariable(None)
+            case "__delattr__", [name] if not kwargs and hasattr(obj, "generic_delattr"):
+                obj.generic_delattr(tx, name.as_python_constant())
                 return ConstantVariable(None)
             case "__call__", _ if isinstance(obj, UserDefinedClassVariable):
                 return make_new(tx, obj, args, kwargs)

@@ -23,12 +23,14 @@ from stepper.native.variables.base import (
     Arguments,
     AttributeMutationNew,
     Keywords,
+    TrackedKey,
     VariableTracker,
     tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
 from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -55,6 +57,10 @@ class NewObjectVariable(UserDefinedObjectVariable):
     def contents(self, tx: Translator) -> VariableTracker:
         assert self.held is not None
         return tx.output.side_effects.latest(self.held).with_guards(self.guards)
+
+    def as_key(self) -> object:
+        plain = is_hashed_by_identity(type(self.value))
+        return TrackedKey(self) if plain else super().as_key()
 
     def class_source(self) -> Source:
         if self.cls.source is None:

@@ -26,14 +26,11 @@ from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.lazy_module import is_to_be_prepared, prepare
 from stepper.native.variables.lists import SliceVariable, TupleVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
-from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.native.versions import is_called_plainly
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-
-_HOOKS_OF_BUFFERS = ("_global_buffer_registration_hooks",)
 
 _REGISTRIES = ("_parameters", "_buffers", "_modules")
 """Where a module has what is no plain attribute."""
@@ -66,18 +63,6 @@ def _is_of_torch(tx: Translator, kind: type, name: str) -> bool:
     return is_original(tx.output, kind, name, of=torch.nn.Module)
 
 
-def is_plain(tx: Translator, value: VariableTracker) -> bool:
-    """Whether a module that gets this value does not register it."""
-    if isinstance(value, TensorVariable):
-        plain = value.class_type is torch.Tensor
-        return plain and not value.has_attribute(tx, "_is_buffer")
-    try:
-        kind = value.python_type()
-    except NotImplementedError:
-        return False
-    return not issubclass(kind, torch.Tensor | torch.nn.Module)
-
-
 _OF_GRAPHS = next(
     each
     for each in torch.fx.GraphModule.recompile.__code__.co_consts
@@ -94,12 +79,7 @@ def _is_plain_graph(module: NNModuleVariable, called: object) -> bool:
 
 
 class NNModuleVariable(UserDefinedObjectVariable):
-    """A module.
-
-    Of what is stored in it, it takes plain attributes, and tensors in the place of a buffer.
-    """
-
-    generic_setattr_method = staticmethod(torch.nn.Module.__setattr__)
+    """A module."""
 
     def missing(self, tx: Translator, name: str) -> VariableTracker:
         if not _is_of_torch(tx, type(self.value), "__getattr__"):
@@ -138,44 +118,10 @@ class NNModuleVariable(UserDefinedObjectVariable):
             tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
         raise no_attribute(type(self.value), name)
 
-    def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name in _REGISTRIES:
-            stored = tx.output.side_effects.stored_names(self)
-            if not stored.isdisjoint(self.instance_dict()[name]):
-                raise self.refuse(f"attribute {name}, which is going to be changed,")
-        return super().generic_getattr(tx, name)
-
     def generic_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
-        if not _is_of_torch(tx, torch.nn.Module, "__setattr__"):
+        if name in _OF_CALLS:
             raise self.refuse(f"assignment to attribute {name}")
-        value = tx.realize(value)
-        if name in _OF_CALLS or name in _REGISTRIES or not is_plain(tx, value):
-            raise self.refuse(f"assignment to attribute {name}")
-        fields = self.instance_dict()
-        where = next((each for each in _REGISTRIES if name in fields[each]), None)
-        if where is not None:
-            if (
-                where != "_buffers"
-                or not isinstance(value, TensorVariable)
-                or (has_hooks_of_all(tx, _HOOKS_OF_BUFFERS))
-            ):
-                raise self.refuse(f"assignment to {name} of {where}")
-            known = tx.output.variables.get(id(fields[where]))
-            if not _is_of_torch(tx, type(self.value), "register_buffer") or known is not None:
-                raise self.refuse(f"assignment to buffer {name}")
-        condition = " and ".join(
-            f"({name!r} in {self._source().name()}.{each}) == {each == where}"
-            for each in _REGISTRIES
-        )
-        install = tx.output.install_guard
-        tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=condition))
-        if where is None:
-            super().generic_setattr(tx, name, value)
-        else:
-            tx.output.side_effects.store_attr(self, name, value)
-
-    def in_own_dict(self, name: str) -> bool:
-        return super().in_own_dict(name) and name not in self.instance_dict()["_buffers"]
+        super().generic_setattr(tx, name, value)
 
     def as_key(self) -> object:
         plain = is_hashed_by_identity(type(self.value)) and self.source is not None

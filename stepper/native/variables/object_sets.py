@@ -3,7 +3,8 @@
 Whether such an object is in a set is known without its hash: it is the same object as one that was
 put in, or it was there from the beginning, which is asked once and guarded. In which order the set
 gives its elements depends on their addresses, other ones at each call, and so going through it is
-refused. Elements are objects that existed, and tensors that operators have made.
+refused. Elements are objects that existed or that the frame makes, and tensors that operators have
+made.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables.base import (
     Arguments,
+    AttributeMutationNew,
     Guards,
     Keywords,
     ValueMutationNew,
@@ -185,7 +187,11 @@ def are_elements(items: Iterable[VariableTracker]) -> bool:
     """Whether all these can be elements."""
     return all(
         not item.is_python_constant()
-        and (item.source is not None or issubclass(item.python_type(), torch.Tensor))
+        and (
+            item.source is not None
+            or isinstance(item.mutation_type, AttributeMutationNew)
+            or issubclass(item.python_type(), torch.Tensor)
+        )
         and is_hashed_by_identity(item.python_type())
         for item in items
     )

@@ -480,11 +480,18 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         tx.output.side_effects.store_attr(self, name, value)
 
     def var_delattr(self, tx: Translator, name: str) -> None:
+        if self.has_special("__delattr__"):
+            self.special(tx, "__delattr__", [ConstantVariable(name)])
+        else:
+            self.generic_delattr(tx, name)
+
+    def generic_delattr(self, tx: Translator, name: str) -> None:
+        """What `object.__delattr__` does."""
         kind = type(self.value)
         stored = tx.output.side_effects.load_attr(self, name)
         before = bool(kind.__dictoffset__) and not self.is_new and name in self.instance_dict()
         if (
-            lookup(kind, "__delattr__") is not object.__dict__["__delattr__"]
+            not (self.has_special("__delattr__") or lookup(kind, "__delattr__") is _DELATTR)
             or (not self.is_new and is_data_descriptor(lookup(kind, name)))
             or stored is DELETED
             or (stored is None and not before)
@@ -567,6 +574,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return UserIteratorVariable(iterator, guards=iterator.guards)
 
 
+_DELATTR = object.__dict__["__delattr__"]
 _REDUCE = object.__dict__["__reduce_ex__"]
 _MAKER = GlobalSource("__newobj__", "copyreg", vars(copyreg))
 """Where C finds what makes an empty copy."""
@@ -656,6 +664,9 @@ class InstanceDictVariable(dicts.DictionaryVariable):
                 return args[1] if len(args) == 2 else ConstantVariable(None, **options)
             case "keys" | "values" | "items", [] if not kwargs:
                 return dicts.DictViewVariable(self, name, **options)
+            case "__delitem__", [key] if self.contains(tx, key):
+                self.obj.generic_delattr(tx, key.as_python_constant())
+                return ConstantVariable(None)
             case "copy", [] if not kwargs:
                 known = self.known(tx)
                 return dicts.ConstDictVariable.new(known.items, known.guards)
