@@ -12,6 +12,7 @@ from __future__ import annotations
 import collections
 import copyreg
 import functools
+import inspect
 import itertools
 import operator
 import types
@@ -55,6 +56,9 @@ REMAKING: dict[types.CodeType, Remaking] = {}
 
 def refuse() -> None:
     """Not interpreted: the graph breaks."""
+
+
+_FUNCTION: type = types.FunctionType
 
 
 def _stands_for(table, *builtins):
@@ -103,6 +107,20 @@ def _update_wrapper(
     return wrapper
 
 
+@_stands_for(FUNCTIONS, inspect.unwrap)
+def _unwrap(func, *, stop=None):
+    while hasattr(func, "__wrapped__") and not (stop and stop(func)):
+        func = func.__wrapped__
+    return func
+
+
+@_stands_for(FUNCTIONS, inspect.get_annotations)
+def _get_annotations(obj, *, globals=None, locals=None, eval_str=False, format=1):
+    if eval_str or format != 1 or type(obj) is not _FUNCTION:
+        refuse()
+    return dict(obj.__annotations__)
+
+
 @_stands_for(FUNCTIONS, max)
 def _max(*values, key=None):
     if len(values) == 1:
@@ -149,6 +167,24 @@ def _sorted(iterable, /, *, key=None, reverse=False):
 @_stands_for(METHODS, list.sort)
 def _sort(self, /, *, key=None, reverse=False):
     self[:] = sorted(self, key=key, reverse=reverse)
+
+
+_SEQUENCES = (list, tuple, str)
+
+
+@_stands_for(METHODS, *[each.__contains__ for each in (dict, set, frozenset, *_SEQUENCES)])
+def _contains(self, item, /):
+    return item in self
+
+
+@_stands_for(METHODS, *[each.__len__ for each in (dict, set, frozenset, *_SEQUENCES)])
+def _len(self, /):
+    return len(self)
+
+
+@_stands_for(METHODS, *[each.__getitem__ for each in (dict, *_SEQUENCES)])
+def _getitem(self, key, /):
+    return self[key]
 
 
 NEW_OBJECT = vars(copyreg)["__newobj__"]

@@ -10,7 +10,6 @@ from __future__ import annotations
 import collections
 import contextvars
 import functools
-import inspect
 import os
 import types
 import weakref
@@ -25,6 +24,7 @@ from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
 from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
+from stepper.native.variables import mapping_proxy as _of_proxies  # noqa: F401  # the same
 from stepper.native.variables import ctx_manager, higher_order
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
@@ -36,6 +36,7 @@ from stepper.native.variables.base import (
     VariableTracker,
 )
 from stepper.native.variables.builtin import OF_TEXTS, BuiltinVariable
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of
@@ -86,7 +87,6 @@ from stepper.native.variables.partial import (
 )
 from stepper.native.variables.registry import RegistryVariable
 from stepper.native.variables.sets import SetVariable
-from stepper.native.variables.signatures import SignatureFunctionVariable
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.torch_ops import wrap_operator
@@ -104,12 +104,13 @@ if TYPE_CHECKING:
 
 _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
     checkpoint: higher_order.HigherOrderVariable,
-    inspect.signature: SignatureFunctionVariable,
     collections.namedtuple: NamedTupleMakerVariable,
     APPLY_FUNCTION: ApplyVariable,
     **dict.fromkeys(OF_TEXTS, BuiltinVariable),
 }
 """Functions of which it is known what they do when they are called."""
+_WITH_METHODS = (dict, list, set, frozenset, str, tuple)
+"""Classes of which a method may be there with its object."""
 _BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
 _METHOD_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
 
@@ -298,6 +299,12 @@ class VariableBuilder:
         if kind in _BUILTIN_FUNCTIONS and (is_builtin(value) or is_immutable(value.__self__)):
             guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
             return BuiltinVariable(value, source=source, guards=guards)
+        if kind is types.BuiltinFunctionType and type(value.__self__) in _WITH_METHODS:
+            owner = self.tx.build(AttrSource(source, "__self__"), value.__self__)
+            guards = owner.guards | self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            name = f"{source.name()}.__name__ == {value.__name__!r}"
+            guards |= self.tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=name)
+            return BoundBuiltinMethod(owner, value.__name__, source=source, guards=guards)
         return None
 
     def _wrap_method(self, value: types.MethodType) -> VariableTracker:

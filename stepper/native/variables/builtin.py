@@ -388,7 +388,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     map: (2, 255), slice: (1, 3),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
-    set_grad_enabled: (1, 1), tuple.__new__: (2, 2),
+    set_grad_enabled: (1, 1), tuple.__new__: (2, 2), types.MappingProxyType: (1, 1),
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 

@@ -184,8 +184,6 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 del items[key_of(key)]
                 self.become(tx, items, name, key)
                 return none
-            case "__contains__", [key]:
-                return ConstantVariable(self.contains(tx, key), **options)
         raise self.refuse(f"method {name}")
 
     @property

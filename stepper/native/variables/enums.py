@@ -7,6 +7,7 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.class_dicts import lookup
+from stepper.native.library import is_library
 from stepper.native.source import GetItemSource, instance_dict_of
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
@@ -25,7 +26,7 @@ def is_plain_member(value: object) -> bool:
     )
 
 
-_NUMBERS = (int, str)
+_NUMBERS = (int, float, str)
 _SHOWN = ("__str__", "__repr__", "__format__")
 _COMPARED = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash"))
 _OF_ALL = frozenset(vars(enum.Enum)) | frozenset(vars(object))
@@ -39,16 +40,19 @@ def is_number_member(value: object) -> bool:
     if base is None or not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag):
         return False
     shown = [lookup(kind, name) for name in _SHOWN]
-    if any(type(each) is types.FunctionType and each.__module__ != "enum" for each in shown):
+    own = [each for each in shown if type(each) is types.FunctionType]
+    if not all(is_library(each.__code__.co_filename) for each in own):
         return False
     names = vars(base).keys() - _OF_ALL | _COMPARED
     return all(lookup(kind, name) is lookup(base, name) for name in names)
 
 
-def bare_value(member: object) -> int | str:
+def bare_value(member: object) -> float | str:
     """The number or text that a member is, alone."""
     if isinstance(member, int):
         return int.__pos__(member)
+    if isinstance(member, float):
+        return float.__pos__(member)
     assert isinstance(member, str)
     return str.__getitem__(member, slice(None))
 

@@ -352,6 +352,10 @@ def existing_cell(
     return made
 
 
+_DEFAULTS = {"__defaults__": 1, "__kwdefaults__": 2}
+"""Attributes of a function that the frame makes, by the flags of MAKE_FUNCTION."""
+
+
 class NestedUserFunctionVariable(BaseUserFunctionVariable):
     """A function that the frame made.
 
@@ -402,6 +406,8 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             raise no_attribute(types.FunctionType, name)
         if name == "__code__":
             return ConstantVariable(self.code)
+        if name in _DEFAULTS:
+            return self.attributes.get(_DEFAULTS[name], ConstantVariable(None))
         if name == "__annotate__":
             return ConstantVariable(None) if "__annotations__" in stored else self._annotate(tx)
         if name == "__annotations__" and _is_none(self._annotate(tx)):

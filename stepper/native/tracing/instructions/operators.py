@@ -80,6 +80,8 @@ class OperatorInstructions(Translator):
                 return True
             self._guard_distinct(a, b)
             return False
+        if a.python_type() is not b.python_type():
+            return False
         for each in (a, b):
             if isinstance(each, UserFunctionVariable):
                 each.tell_apart()
