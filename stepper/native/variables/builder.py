@@ -24,8 +24,8 @@ from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
 from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
-from stepper.native.variables import mapping_proxy as _of_proxies  # noqa: F401  # the same
 from stepper.native.variables import ctx_manager, higher_order
+from stepper.native.variables import mapping_proxy as _of_proxies  # noqa: F401  # the same
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
 from stepper.native.variables.base import (
