@@ -246,6 +246,7 @@ class Position(NamedTuple):
     stack: tuple[VariableTracker, ...]
     symbolic_locals: dict[str, VariableTracker]
     block_stack: tuple[tuple[int, VariableTracker], ...]
+    handled: tuple[VariableTracker, ...]
 
 
 class InlinedTranslator(Translator, Protocol):
@@ -256,10 +257,6 @@ class InlinedTranslator(Translator, Protocol):
 
     def position(self) -> Position:
         """Where it stands now."""
-        ...
-
-    def is_handling(self) -> bool:
-        """Whether the function itself is handling an exception."""
         ...
 
     def throw_in(self, value: VariableTracker) -> None:

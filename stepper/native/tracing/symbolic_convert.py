@@ -437,6 +437,7 @@ class InliningInstructionTranslator(InstructionTranslatorBase, InlinedTranslator
             tuple(self.stack),
             dict(self.symbolic_locals),
             tuple(self.block_stack),
+            tuple(self.handled),
         )
 
     def resumed(self, caller: Translator, at: Position) -> InliningInstructionTranslator:
@@ -448,12 +449,8 @@ class InliningInstructionTranslator(InstructionTranslatorBase, InlinedTranslator
         running.instruction_pointer = at.instruction_pointer
         running.stack, running.block_stack = list(at.stack), list(at.block_stack)
         running.symbolic_locals = dict(at.symbolic_locals)
-        running.handled = []
+        running.handled = [*at.handled]  # type: ignore[list-item]  # as it was left
         return running
-
-    def is_handling(self) -> bool:
-        """Whether the function itself is handling an exception."""
-        return bool(self.handled)
 
     def throw_in(self, value: VariableTracker) -> None:
         """Have the instruction that gave a value raise an exception."""

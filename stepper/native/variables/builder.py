@@ -395,6 +395,8 @@ class VariableBuilder:
                 guards |= self.tx.output.install_guard(source, GuardBuilder.EQUALS_MATCH, key)
             else:
                 tracker = self.tx.build(source, key)
+                if isinstance(tracker, TupleVariable):
+                    tracker = TupleVariable(tracker.unpack(self.tx), guards=tracker.guards)
                 guards |= tracker.guards
                 known = key_of(tracker)
             found = CallSource(self.source, entry, ("values", place))
@@ -423,7 +425,8 @@ def is_known_object(key: object) -> bool:
 
 
 def _is_known_key(key: object) -> bool:
-    return is_key(key) or is_known_object(key)
+    several = type(key) is tuple and all(map(_is_known_key, key))
+    return several or is_key(key) or is_known_object(key)
 
 
 def _is_plain_key(key: object) -> bool:

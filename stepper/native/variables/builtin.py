@@ -22,7 +22,7 @@ from stepper.native.guards.class_dicts import has, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
 from stepper.native.source import ConstantSource
-from stepper.native.variables import dicts, iter, lists, polyfilled, sets
+from stepper.native.variables import containers, dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
@@ -535,9 +535,15 @@ def _reversed(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrac
     if isinstance(value, UserDefinedObjectVariable):
         if value.has_special("__reversed__"):
             return value.special(tx, "__reversed__", [])
-        if has(value.python_type(), "__reversed__"):
-            return None
-        return polyfilled.make_iterator(tx, reversed, polyfills.reversed_sequence, args)
+        if not has(value.python_type(), "__reversed__"):
+            return polyfilled.make_iterator(tx, reversed, polyfills.reversed_sequence, args)
+        if containers.inherits(value.python_type(), "__reversed__"):
+            value = value.contents(tx)
+    if isinstance(value, dicts.ConstDictVariable):
+        value = dicts.DictViewVariable(value, "keys", guards=value.guards)
+    if isinstance(value, dicts.DictViewVariable):
+        layout = iter.layout_of(tx, value)
+        return iter.ElementIteratorVariable(value, 0, layout, True, guards=value.guards)
     if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
         return None
     if value.mutation_type is not None:

@@ -51,11 +51,11 @@ _BASES: tuple[type, ...] = (OrderedDict, defaultdict, dict, list, tuple, deque)
 
 _READS: dict[type, frozenset[str]] = {
     dict: frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__", "__len__",
-                     "__iter__", "copy"}),
+                     "__iter__", "__reversed__", "copy"}),
     **dict.fromkeys(
         (OrderedDict, defaultdict),
         frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__", "__len__",
-                   "__iter__"}),
+                   "__iter__", "__reversed__"}),
     ),
     **dict.fromkeys(
         (tuple, deque),

@@ -297,6 +297,11 @@ class DictViewVariable(VariableTracker):
 
 def key_of(key: VariableTracker) -> object:
     """The value of a key that is known."""
+    if type(key) is TupleVariable and not key.is_python_constant():
+        keys = tuple(map(key_of, key.items))
+        if any(isinstance(each, TrackedKey) for each in keys):
+            raise key.refuse("use as a key")
+        return keys
     if not key.is_python_constant():
         return key.as_key()
     if key.mutation_type is not None:
@@ -311,6 +316,8 @@ def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTrack
         return wrap_constant(key, guards)
     if isinstance(key, TrackedKey):
         return key.tracker.with_guards(guards)
+    if type(key) is tuple:
+        return TupleVariable([tracker_of_key(tx, each, guards) for each in key], guards=guards)
     return tx.output.variables[id(key)][1].with_guards(guards)
 
 

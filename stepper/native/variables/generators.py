@@ -142,8 +142,6 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         if value is not None:
             running.push(ConstantVariable(None))  # what `send` would give
         state = Suspended(running, running.position()) if value is not None else None
-        if value is not None and running.is_handling():
-            raise self.refuse("a value that is given while an exception is handled, iteration")
         self._becomes(tx, state, running.result)
         return None if value is None else value.with_guards(self.guards)
 

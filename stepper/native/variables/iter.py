@@ -142,10 +142,13 @@ class ElementIteratorVariable(IteratorVariable):
     """The place of the next element, None: exhausted."""
     layout: object
     """The layout of the base when the iteration began."""
+    back: bool = False
+    """Whether it goes back."""
 
     def python_type(self) -> type:
         if isinstance(self.base, DictViewVariable):
-            return type(iter(getattr({}, self.base.view)()))
+            view = getattr({}, self.base.view)()
+            return type(reversed(view) if self.back else iter(view))
         return type(iter(set()))
 
     def parts(self) -> Sequence[VariableTracker]:
@@ -160,11 +163,11 @@ class ElementIteratorVariable(IteratorVariable):
         items = base.unpack(tx)
         done = self.index >= len(items)
         new = ElementIteratorVariable(
-            self.base, None if done else self.index + 1, self.layout,
+            self.base, None if done else self.index + 1, self.layout, self.back,
             guards=self.guards, mutation_type=self.mutation_type,
         )  # fmt: skip
         tx.output.side_effects.mutate(self, new, "next")
-        return None if done else items[self.index]
+        return None if done else items[-1 - self.index if self.back else self.index]
 
     def reconstruct(self, codegen: Codegen) -> None:
         effects = codegen.tx.output.side_effects
@@ -177,7 +180,11 @@ class ElementIteratorVariable(IteratorVariable):
             if each is not None and layout_of(codegen.tx, each) is not self.layout:
                 raise self.refuse("reconstruction, once keys have changed,")
         codegen.load_callable(advanced)
+        if self.back:
+            codegen.load_callable(reversed)
         codegen(self.base)
+        if self.back:
+            codegen.call(1)
         codegen.load_const(-1 if self.index is None else self.index)
         codegen.call(2)
 

@@ -135,6 +135,12 @@ class UserDefinedClassVariable(UserDefinedVariable):
         found = lookup(self.value, name)
         if found is MISSING and of_class is not MISSING:
             return self.of_metaclass(tx, name)
+        if gets_by_python(found) or is_property(found):
+            descriptor = _in_class(tx, self.source, self.value, name)
+            if is_property(found):
+                return descriptor
+            if isinstance(descriptor, UserDefinedObjectVariable):
+                return descriptor.special(tx, "__get__", [ConstantVariable(None), self])
         if self.value is torch.Tensor and is_graph_method(name):
             require(tx.output, torch.Tensor, name)
             return TensorMethodVariable(name, guards=self.guards)
@@ -361,7 +367,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def data_descriptor(self, tx: Translator, name: str, descriptor: object) -> VariableTracker:
         """What a property, or another data descriptor of the class, gives."""
-        if type(descriptor) is property:
+        if is_property(descriptor):
             return self.attribute_of_class(tx, name)
         shown = containers.shows(type(self.value), name)
         if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
@@ -385,7 +391,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if first is not kind:
             of_type = GetItemSource(AttrSource(of_type, "__mro__"), order_of(whole).index(kind))
         source = AttrSource(of_type, name)
-        if type(found) is property and type(found.fget) is types.FunctionType:
+        if is_property(found) and type(found.fget) is types.FunctionType:
             function = tx.build(AttrSource(source, "fget"), found.fget)
             return function.call_function(tx, [self], {})
         if type(found) is staticmethod:
@@ -415,13 +421,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def _descriptor(self, tx: Translator, name: str, found: object) -> VariableTracker:
         """The tracker of a descriptor of the class, as it is there."""
-        whole = type(self.value)
-        owner, same = find(whole, name)
-        if same is not found:
+        if lookup(type(self.value), name) is not found:
             raise self.refuse(f"attribute {name}")
-        order = AttrSource(self.class_source(), "__mro__")
-        place = AttrSource(GetItemSource(order, order_of(whole).index(owner)), "__dict__")
-        return tx.build(GetItemSource(place, name), found)
+        return _in_class(tx, self.class_source(), type(self.value), name)
 
     def _described(self, tx: Translator, name: str, found: object) -> VariableTracker:
         """What a descriptor of the program's gives for this object."""
@@ -463,8 +465,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     def generic_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         """What `generic_setattr_method` does."""
         kind = type(self.value)
-        of_class = lookup(kind, name)
-        if type(of_class) is property and type(of_class.fset) is types.FunctionType:
+        of_class: Any = lookup(kind, name)
+        if is_property(of_class, "__set__") and type(of_class.fset) is types.FunctionType:
             source = AttrSource(AttrSource(self.class_source(), name), "fset")
             tx.build(source, of_class.fset).call_function(tx, [self, value], {})
             return
@@ -716,6 +718,13 @@ class InstanceDictVariable(dicts.DictionaryVariable):
         codegen.load_attr("__dict__")
 
 
+def _in_class(tx: Translator, source: Source, cls: type, name: str) -> VariableTracker:
+    """The tracker of what the class, which is there, or a base has in its dictionary."""
+    owner, found = find(cls, name)
+    owned = GetItemSource(AttrSource(source, "__mro__"), order_of(cls).index(owner))
+    return tx.build(GetItemSource(AttrSource(owned, "__dict__"), name), found)
+
+
 def is_data_descriptor(value: object) -> bool:
     """Whether a class's attribute comes before the object's own."""
     kind = type(value)
@@ -725,6 +734,12 @@ def is_data_descriptor(value: object) -> bool:
 def _is_slot(value: object) -> bool:
     """Whether a class's attribute is one of `__slots__`; what C keeps may be read-only."""
     return type(value) is types.MemberDescriptorType and "__slots__" in vars(value.__objclass__)
+
+
+def is_property(value: Any, method: str = "__get__") -> bool:
+    """Whether a class's attribute does as a property does, also one of a class of its own."""
+    kind = type(value)
+    return issubclass(kind, property) and lookup(kind, method) is property.__dict__[method]
 
 
 def gets_by_python(value: object) -> bool:

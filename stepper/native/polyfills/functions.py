@@ -1,0 +1,316 @@
+"""Functions, methods and operators, and what the interpreter's own instructions do."""
+
+from __future__ import annotations
+
+import collections
+import copyreg
+import functools
+import inspect
+import operator
+import types
+
+import torch
+
+from stepper.native.polyfills.table import (
+    CALLABLES,
+    FUNCTIONS,
+    METHODS,
+    OPERATIONS,
+    refuse,
+    stands_for,
+)
+from stepper.uncompiled import keep_out
+
+_FUNCTION: type = types.FunctionType
+
+
+@stands_for(FUNCTIONS, functools.reduce)
+def _reduce(function, iterable, /, *initial):
+    iterator = iter(iterable)
+    if initial:
+        (value,) = initial
+    else:
+        for value in iterator:
+            break
+        else:
+            refuse()
+    for each in iterator:
+        value = function(value, each)
+    return value
+
+
+@stands_for(FUNCTIONS, functools.update_wrapper)
+def _update_wrapper(
+    wrapper, wrapped, assigned=functools.WRAPPER_ASSIGNMENTS, updated=functools.WRAPPER_UPDATES
+):
+    if tuple(updated) != ("__dict__",):
+        refuse()
+    for name in assigned:
+        if hasattr(wrapped, name):
+            setattr(wrapper, name, getattr(wrapped, name))
+    for name, value in getattr(wrapped, "__dict__", {}).items():
+        setattr(wrapper, name, value)
+    wrapper.__wrapped__ = wrapped
+    return wrapper
+
+
+@stands_for(FUNCTIONS, inspect.unwrap)
+def _unwrap(func, *, stop=None):
+    while hasattr(func, "__wrapped__") and not (stop and stop(func)):
+        func = func.__wrapped__
+    return func
+
+
+@stands_for(FUNCTIONS, inspect.get_annotations)
+def _get_annotations(obj, *, globals=None, locals=None, eval_str=False, format=1):
+    if eval_str or format != 1 or type(obj) is not _FUNCTION:
+        refuse()
+    return dict(obj.__annotations__)
+
+
+@stands_for(FUNCTIONS, max)
+def _max(*values, key=None):
+    if len(values) == 1:
+        (values,) = values
+    iterator = iter(values)
+    for best in iterator:
+        break
+    else:
+        refuse()
+    mark = best if key is None else key(best)
+    for each in iterator:
+        rank = each if key is None else key(each)
+        if rank > mark:
+            best, mark = each, rank
+    return best
+
+
+@stands_for(FUNCTIONS, min)
+def _min(*values, key=None):
+    if len(values) == 1:
+        (values,) = values
+    iterator = iter(values)
+    for best in iterator:
+        break
+    else:
+        refuse()
+    mark = best if key is None else key(best)
+    for each in iterator:
+        rank = each if key is None else key(each)
+        if rank < mark:
+            best, mark = each, rank
+    return best
+
+
+@stands_for(FUNCTIONS, sorted)
+def _sorted(iterable, /, *, key=None, reverse=False):
+    values = list(iterable)
+    sign = -1 if reverse else 1  # what is equal stays in order
+    keys = values if key is None else [key(each) for each in values]
+    marks = sorted([(each, sign * index) for index, each in enumerate(keys)], reverse=reverse)
+    return [values[sign * index] for _, index in marks]
+
+
+@stands_for(METHODS, list.sort)
+def _sort(self, /, *, key=None, reverse=False):
+    self[:] = sorted(self, key=key, reverse=reverse)
+
+
+_SEQUENCES = (list, tuple, str)
+
+
+@stands_for(METHODS, *[each.__contains__ for each in (dict, set, frozenset, *_SEQUENCES)])
+def _contains(self, item, /):
+    return item in self
+
+
+@stands_for(METHODS, *[each.__len__ for each in (dict, set, frozenset, *_SEQUENCES)])
+def _len(self, /):
+    return len(self)
+
+
+@stands_for(METHODS, *[each.__getitem__ for each in (dict, *_SEQUENCES)])
+def _getitem(self, key, /):
+    return self[key]
+
+
+NEW_OBJECT = vars(copyreg)["__newobj__"]
+
+
+@stands_for(METHODS, object.__reduce_ex__)
+def _reduce_ex(self, protocol, /):
+    # Of an object all of whose state is in its dictionary, and that says nothing else of it.
+    if protocol < 2:
+        refuse()
+    return NEW_OBJECT, (type(self),), self.__dict__ or None
+
+
+@stands_for(FUNCTIONS, dict.fromkeys)
+def _fromkeys(iterable, value=None, /):
+    made = {}
+    for key in iterable:
+        made[key] = value
+    return made
+
+
+@stands_for(FUNCTIONS, vars(collections)["_count_elements"])
+def _count_elements(mapping, iterable, /):
+    for each in iterable:
+        mapping[each] = mapping.get(each, 0) + 1
+
+
+@stands_for(OPERATIONS, (operator.ior, dict))
+def _update(a, b, /):
+    a.update(b)
+    return a
+
+
+@stands_for(OPERATIONS, (operator.imul, list))
+def _repeat_in_place(a, b, /):
+    a[:] = a * b
+    return a
+
+
+@stands_for(OPERATIONS, (operator.eq, type({}.keys())))
+def _same_keys(a, b, /):
+    return set(a) == set(b)
+
+
+@stands_for(OPERATIONS, (operator.and_, type({}.keys())))
+def _common_keys(a, b, /):
+    return {key for key in b if key in a}
+
+
+@stands_for(OPERATIONS, (operator.sub, type({}.keys())))
+def _other_keys(a, b, /):
+    return set(a) - set(b)
+
+
+@stands_for(OPERATIONS, (operator.or_, type({}.keys())))
+def _all_keys(a, b, /):
+    return set(a) | set(b)
+
+
+@stands_for(FUNCTIONS, torch.Tensor)
+def _tensor(*given):
+    return _tensor_of(given, torch.get_default_dtype())
+
+
+@stands_for(FUNCTIONS, torch.FloatTensor)
+def _float_tensor(*given):
+    return _tensor_of(given, torch.float32)
+
+
+@stands_for(FUNCTIONS, torch.LongTensor)
+def _long_tensor(*given):
+    if len(given) == 1 and type(given[0]) in (list, tuple):
+        for each in given[0]:
+            if type(each) is not int:
+                refuse()
+    return _tensor_of(given, torch.int64)
+
+
+def _tensor_of(given, dtype):
+    if len(given) == 1 and type(given[0]) in (list, tuple):
+        return torch.tensor(given[0], dtype=dtype)
+    for each in given:
+        if type(each) is not int:
+            refuse()
+    return torch.empty(given or (0,), dtype=dtype)
+
+
+def match_keys(subject, keys):
+    """What MATCH_KEYS pushes: the values of a dictionary at these keys, or None."""
+    found = []
+    for count, key in enumerate(keys):
+        if key in keys[:count]:
+            refuse()
+        if key not in subject:
+            return None
+        found.append(subject[key])
+    return tuple(found)
+
+
+_MATCHED_AS_THEY_ARE = (
+    bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple,
+)  # fmt: skip
+
+
+def match_class(subject, kind, count, names):
+    """What MATCH_CLASS leaves: what a subject has that is of the class, or None."""
+    if not isinstance(subject, kind):
+        return None
+    found = []
+    if count:
+        if hasattr(kind, "__match_args__"):
+            positional = kind.__match_args__
+            if type(positional) is not tuple or len(positional) < count:
+                refuse()
+            for name in positional[:count]:
+                if type(name) is not str:
+                    refuse()
+            names = (*positional[:count], *names)
+        else:
+            if count > 1 or kind not in _MATCHED_AS_THEY_ARE:
+                refuse()
+            found.append(subject)
+    if len(set(names)) < len(names):
+        refuse()
+    for name in names:
+        try:
+            found.append(getattr(subject, name))
+        except AttributeError:
+            return None
+    return tuple(found)
+
+
+@stands_for(CALLABLES, operator.itemgetter)
+def _itemgetter(item, /, *items):
+    if not items:
+        return lambda value: value[item]
+    return lambda value: tuple([value[each] for each in (item, *items)])
+
+
+@stands_for(CALLABLES, operator.attrgetter)
+def _attrgetter(attr, /, *attrs):
+    if attrs or "." in attr:
+        refuse()
+    return lambda value: getattr(value, attr)
+
+
+@stands_for(CALLABLES, operator.methodcaller)
+def _methodcaller(name, /, *args, **kwargs):
+    return lambda value: getattr(value, name)(*args, **kwargs)
+
+
+@stands_for(CALLABLES, vars(functools)["_lru_cache_wrapper"])
+def _lru_cache(function, maxsize, typed, info, /):
+    if typed:
+        refuse()
+    known = {}
+
+    def call(*args):
+        key = args[0] if len(args) == 1 and type(args[0]) in (int, str) else args
+        if key not in known:
+            if maxsize is not None and len(known) >= maxsize:
+                refuse()
+            known[key] = function(*args)
+        return known[key]
+
+    return call
+
+
+class FunctionContext:
+    """In the place of the `ctx` of a `torch.autograd.Function`, whose forward is interpreted."""
+
+    def save_for_backward(self, *tensors):
+        self.saved = tensors
+
+    def set_materialize_grads(self, value):
+        """Backward alone sees that."""
+
+    def mark_non_differentiable(self, *tensors):
+        """The node's own context is told."""
+
+
+keep_out()

@@ -1,0 +1,452 @@
+"""Iterators: each is a generator that gives the same values."""
+
+from __future__ import annotations
+
+import itertools
+
+from stepper.native.polyfills.table import FUNCTIONS, ITERATORS, goes_on, refuse, stands_for
+from stepper.uncompiled import keep_out
+
+
+@stands_for(ITERATORS, filter)
+def _filter(function, iterable, /):
+    return _keeping(function, iter(iterable))
+
+
+@goes_on(filter, "function", "iterator")
+def _keeping(function, iterator):
+    for each in iterator:
+        if each if function is None else function(each):
+            yield each
+
+
+def is_given_by(iterator, value):
+    """`value in iterator`."""
+    for each in iterator:  # noqa: SIM110  # `any` would be interpreted, too
+        if each in (value,):  # the same, or equal
+            return True
+    return False
+
+
+def iterated_from(sequence, index, *, iterate=iter):
+    """`iter(sequence)`, or an iterator that goes back, which goes on at an index: also at one that
+    the sequence does not have, since changes are pending."""
+    missing = index + 1 - len(sequence) if type(sequence) is list else 0
+    if missing > 0:
+        sequence.extend([None] * missing)
+    made = iterate(sequence)
+    made.__setstate__(index)
+    if missing > 0:
+        del sequence[-missing:]
+    return made
+
+
+def reversed_from(sequence, index):
+    """`reversed` of a list, which goes on at an index."""
+    return iterated_from(sequence, index, iterate=reversed)
+
+
+def reversed_list(sequence):
+    """`reversed` of a list, which may change meanwhile."""
+    return _going_back(sequence, len(sequence) - 1)
+
+
+@goes_on(reversed_from, "sequence", "index")
+def _going_back(sequence, index):
+    while 0 <= index < len(sequence):
+        index -= 1
+        yield sequence[index + 1]
+
+
+def reversed_sequence(sequence):
+    """`reversed` of an object with `__len__` and `__getitem__`."""
+    return _counting_down(sequence, len(sequence) - 1)
+
+
+def _counting_down(sequence, index):
+    while index >= 0:
+        yield sequence[index]
+        index -= 1
+
+
+@goes_on(iter, "function", "sentinel")
+def called_until(function, sentinel, /):
+    """`iter(function, sentinel)`."""
+    while True:
+        value = function()
+        if value in (sentinel,):  # the same, or equal
+            return
+        yield value
+
+
+def items_by_index(sequence):
+    """`iter` of an object that has `__getitem__` and no `__iter__`."""
+    index = 0
+    while True:
+        try:
+            value = sequence[index]
+        except IndexError:
+            return
+        yield value
+        index += 1
+
+
+def parts_of_template(template):
+    """`iter` of a t-string."""
+    between = (*template.interpolations, None)
+    for place, text in enumerate(template.strings):
+        if text:
+            yield text
+        if between[place] is not None:
+            yield between[place]
+
+
+@stands_for(ITERATORS, itertools.chain)
+def _chain(*iterables):
+    return chain_from_iterable(iterables)
+
+
+@stands_for(ITERATORS, itertools.chain.from_iterable)
+def _from_iterable(iterables, /):
+    return chain_from_iterable(iter(iterables))
+
+
+@goes_on(itertools.chain.from_iterable, "iterables", begun=False)
+def chain_from_iterable(iterables, /):
+    """`itertools.chain.from_iterable`."""
+    for iterable in iterables:
+        yield from iterable
+
+
+@stands_for(ITERATORS, itertools.count)
+def _count(start=0, step=1):
+    return _counting(start, step)
+
+
+@goes_on(itertools.count, "value", "step")
+def _counting(value, step):
+    while True:
+        given, value = value, value + step
+        yield given
+
+
+@stands_for(ITERATORS, itertools.cycle)
+def _cycle(iterable, /):
+    return _cycling(iter(iterable))
+
+
+@goes_on(itertools.cycle, "iterator", begun=False)
+def _cycling(iterator):
+    saved = []
+    for each in iterator:
+        yield each
+        saved.append(each)
+    while saved:
+        yield from saved
+
+
+@stands_for(ITERATORS, itertools.repeat)
+def _repeat(object, times=None):
+    if times is not None and type(times) is not int:
+        refuse()
+    return _repeating(object, times)
+
+
+def repeated(value, times):
+    """`itertools.repeat`; None: without end."""
+    return itertools.repeat(value) if times is None else itertools.repeat(value, times)
+
+
+@goes_on(repeated, "value", "times")
+def _repeating(value, times):
+    while times is None or times > 0:
+        if times is not None:
+            times -= 1
+        yield value
+
+
+@stands_for(ITERATORS, itertools.islice)
+def _islice(iterable, first, *others):
+    start, stop, step = 0, first, 1
+    if others:
+        start, stop = first or 0, others[0]
+        if len(others) == 2:
+            step = others[1] or 1
+        elif len(others) > 2:
+            refuse()
+    if start < 0 or step < 1 or (stop is not None and stop < 0):
+        refuse()
+    return _slicing(iter(iterable), start, stop, step)
+
+
+@goes_on(itertools.islice, "iterator", "start", "stop", "step")
+def _slicing(iterator, start, stop, step):
+    # `start` and `stop` are counted from where the iterator stands.
+    while True:
+        for _ in range(start):
+            for _ in iterator:
+                break
+            else:
+                return
+        if stop is not None and start >= stop:
+            return
+        for value in iterator:
+            break
+        else:
+            return
+        taken, start = start + 1, step - 1
+        if stop is not None:
+            stop -= taken
+            if start > stop:
+                start = stop
+        yield value
+
+
+@stands_for(FUNCTIONS, itertools.tee)
+def _tee(iterable, n=2, /):
+    if n < 0:
+        refuse()
+    iterator = iter(iterable)
+    link = [None, None]
+    return tuple([_TEE(iterator, link) for _ in range(n)])
+
+
+_TEE: type = type(itertools.tee(())[0])
+
+
+@stands_for(ITERATORS, _TEE)
+def _sharing(iterator, link):
+    while True:
+        if link[1] is None:
+            for link[0] in iterator:
+                break
+            else:
+                return
+            link[1] = [None, None]
+        yield link[0]
+        link = link[1]
+
+
+@stands_for(ITERATORS, itertools.accumulate)
+def _accumulate(iterable, func=None, *, initial=None):
+    return _accumulating(iter(iterable), func, initial, False)
+
+
+def accumulated(iterator, function, total, begun):
+    """`itertools.accumulate`, which has given the total already, or begins with it."""
+    if not begun:
+        return itertools.accumulate(iterator, function, initial=total)
+    made = itertools.accumulate(itertools.chain((total,), iterator), function)
+    next(made)
+    return made
+
+
+@goes_on(accumulated, "iterator", "function", "total", "begun")
+def _accumulating(iterator, function, total, begun):
+    if total is None:
+        for total in iterator:
+            break
+        else:
+            return
+    begun = True  # noqa: F841  # read where it is made anew
+    yield total
+    for each in iterator:
+        total = total + each if function is None else function(total, each)
+        yield total
+
+
+@stands_for(ITERATORS, itertools.pairwise)
+def _pairwise(iterable, /):
+    return _pairing(iter(iterable))
+
+
+@goes_on(itertools.pairwise, "iterator", begun=False)
+def _pairing(iterator):
+    for before in iterator:
+        break
+    else:
+        return
+    for each in iterator:
+        yield before, each
+        before = each
+
+
+@stands_for(ITERATORS, itertools.takewhile)
+def _takewhile(predicate, iterable, /):
+    return _taking(predicate, iter(iterable))
+
+
+@goes_on(itertools.takewhile, "predicate", "iterator")
+def _taking(predicate, iterator):
+    for each in iterator:
+        if not predicate(each):
+            return
+        yield each
+
+
+@stands_for(ITERATORS, itertools.dropwhile)
+def _dropwhile(predicate, iterable, /):
+    return _dropping(predicate, iter(iterable))
+
+
+@goes_on(itertools.dropwhile, "predicate", "iterator", begun=False)
+def _dropping(predicate, iterator):
+    for each in iterator:
+        if not predicate(each):
+            yield each
+            break
+    yield from iterator
+
+
+@stands_for(ITERATORS, itertools.filterfalse)
+def _filterfalse(function, iterable, /):
+    return _leaving(function, iter(iterable))
+
+
+@goes_on(itertools.filterfalse, "function", "iterator")
+def _leaving(function, iterator):
+    for each in iterator:
+        if not (each if function is None else function(each)):
+            yield each
+
+
+@stands_for(ITERATORS, itertools.compress)
+def _compress(data, selectors):
+    return _selecting(iter(data), iter(selectors))
+
+
+@goes_on(itertools.compress, "data", "selectors")
+def _selecting(data, selectors):
+    for each, selected in zip(data, selectors):  # noqa: B905  # as it does
+        if selected:
+            yield each
+
+
+@stands_for(ITERATORS, itertools.starmap)
+def _starmap(function, iterable, /):
+    return _calling(function, iter(iterable))
+
+
+@goes_on(itertools.starmap, "function", "iterator")
+def _calling(function, iterator):
+    for arguments in iterator:
+        yield function(*arguments)
+
+
+@stands_for(ITERATORS, itertools.zip_longest)
+def _zip_longest(*iterables, fillvalue=None):
+    return _zipping([iter(each) for each in iterables], fillvalue)
+
+
+def zipped_longest(iterators, fill):
+    """`itertools.zip_longest`."""
+    return itertools.zip_longest(*iterators, fillvalue=fill)
+
+
+@goes_on(zipped_longest, "iterators", "fill", begun=False)
+def _zipping(iterators, fill):
+    going = len(iterators)
+    ended = [False] * going
+    while going:
+        values = []
+        for index, iterator in enumerate(iterators):
+            value = fill
+            if not ended[index]:
+                for value in iterator:
+                    break
+                else:
+                    ended[index] = True
+                    going -= 1
+                    if not going:
+                        return
+                    value = fill
+            values.append(value)
+        yield tuple(values)
+
+
+@stands_for(ITERATORS, itertools.groupby)
+def _groupby(iterable, key=None):
+    return _grouping(iter(iterable), key)
+
+
+def _grouping(iterator, key):
+    ahead = []  # what begins the next group, once it has been seen
+    for first in iterator:
+        ahead.append((first if key is None else key(first), first))
+        break
+    while ahead:
+        mark, _ = ahead[0]
+        group = _group(iterator, key, mark, ahead)
+        yield mark, group
+        for _ in group:  # what nobody has taken of it is left out
+            pass
+
+
+def _group(iterator, key, mark, ahead):
+    yield ahead.pop()[1]
+    for each in iterator:
+        rank = each if key is None else key(each)
+        if rank not in (mark,):  # neither the same nor equal
+            ahead.append((rank, each))
+            return
+        yield each
+
+
+@stands_for(ITERATORS, itertools.product)
+def _product(*iterables, repeat=1):
+    if repeat < 0:
+        refuse()
+    found = [()]
+    for pool in [tuple(each) for each in iterables] * repeat:
+        found = [(*before, each) for before in found for each in pool]
+    return _giving(found)
+
+
+@stands_for(ITERATORS, itertools.combinations)
+def _combinations(iterable, r):
+    pool = tuple(iterable)
+    return _giving(_chosen(pool, len(pool), r, 1))
+
+
+@stands_for(ITERATORS, itertools.combinations_with_replacement)
+def _combinations_with_replacement(iterable, r):
+    pool = tuple(iterable)
+    return _giving(_chosen(pool, len(pool), r, 0))
+
+
+def _chosen(pool, count, r, step):
+    if r < 0:
+        refuse()
+    found = [((), 0)]
+    for _ in range(r):
+        found = [
+            ((*before, pool[index]), index + step)
+            for before, start in found
+            for index in range(start, count)
+        ]
+    return [before for before, _ in found]
+
+
+@stands_for(ITERATORS, itertools.permutations)
+def _permutations(iterable, r=None):
+    pool = tuple(iterable)
+    if r is None:
+        r = len(pool)
+    if r < 0:
+        refuse()
+    found = [()]
+    for _ in range(r):
+        found = [
+            (*before, index)
+            for before in found
+            for index in range(len(pool))
+            if index not in before
+        ]
+    return _giving([tuple([pool[index] for index in indices]) for indices in found])
+
+
+def _giving(values):
+    yield from values
+
+
+keep_out()
