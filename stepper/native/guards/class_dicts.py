@@ -26,6 +26,8 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from stepper.native.exc import unimplemented
+
 _DICT: Any = type.__dict__["__dict__"]
 _MRO: Any = type.__dict__["__mro__"]
 _FLAGS: Any = type.__dict__["__flags__"]
@@ -39,9 +41,14 @@ class Consulted:
 
     def __init__(self) -> None:
         self._classes: dict[int, tuple[type, dict[tuple[str, int], object]]] = {}
+        self.assigned: set[tuple[type, str]] = set()
+        """Classes with names that the frame assigns to: what is found there is not what it will
+        be."""
 
     def note(self, cls: type, name: str, start: int, found: object) -> None:
         """This was found under the name, from the class at `start` of the order on."""
+        if self.assigned and any((each, name) in self.assigned for each in _MRO.__get__(cls)):
+            raise unimplemented(f"attribute {name} of a class, which was assigned to")
         entry = self._classes.get(id(cls))
         if entry is None:
             entry = self._classes[id(cls)] = (cls, {})
@@ -55,6 +62,7 @@ class Consulted:
     def clear(self) -> None:
         """Let go of it."""
         self._classes.clear()
+        self.assigned.clear()
 
 
 class Found(NamedTuple):

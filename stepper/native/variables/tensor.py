@@ -200,8 +200,7 @@ class TensorVariable(VariableTracker):
             raise self.refuse(f"assignment to attribute {name}")
         node = self.proxy.node
         if id(node) not in tx.output.contents:
-            options: TrackerOptions = {"mutation_type": AttributeMutationExisting()}
-            tx.output.remember_contents(node, TensorAttributesVariable(self, **options))
+            tx.output.remember_contents(node, StoredAttributesVariable.of(self))
         node.meta["is_key"] = True
         tx.output.side_effects.store_attr(tx.output.contents[id(node)], name, value)
 
@@ -352,22 +351,27 @@ class TensorVariable(VariableTracker):
 
 
 @tracker_class
-class TensorAttributesVariable(VariableTracker):
-    """A tensor, as what has the attributes that the frame has stored on it."""
+class StoredAttributesVariable(VariableTracker):
+    """A tensor or a class, as what has the attributes that the frame has stored on it."""
 
     is_made = False
 
-    tensor: TensorVariable
-    """The tensor."""
+    owner: VariableTracker
+    """The tensor or class."""
+
+    @classmethod
+    def of(cls, owner: VariableTracker) -> StoredAttributesVariable:
+        """What has nothing stored yet."""
+        return cls(owner, mutation_type=AttributeMutationExisting())
 
     def describe(self) -> str:
-        return self.tensor.describe()
+        return self.owner.describe()
 
     def parts(self) -> Sequence[VariableTracker]:
-        return [self.tensor]
+        return [self.owner]
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen(self.tensor)
+        codegen(self.owner)
 
 
 def may_overlap(written: Iterable[torch.Tensor], given: Iterable[torch.Tensor]) -> bool:

@@ -55,6 +55,7 @@ from stepper.native.variables.exceptions import ObservedException, no_attribute,
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import (
+    StoredAttributesVariable,
     StructSequenceVariable,
     TensorMethodVariable,
     is_graph_method,
@@ -132,6 +133,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
         of_class = lookup(kind, name)
         if of_class is not MISSING and is_data_descriptor(of_class):
             return self.of_metaclass(tx, name)
+        if (stored := _assigned(tx, self.value, name)) is not None:
+            return stored
         found = lookup(self.value, name)
         if found is MISSING and of_class is not MISSING:
             return self.of_metaclass(tx, name)
@@ -145,6 +148,17 @@ class UserDefinedClassVariable(UserDefinedVariable):
             require(tx.output, torch.Tensor, name)
             return TensorMethodVariable(name, guards=self.guards)
         return self.attribute(tx, AttrSource(self.source, name), found).with_guards(self.guards)
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        kind, of = type(self.value), tx.realize(value).python_type()
+        plain = lookup(kind, "__setattr__") is type.__dict__["__setattr__"] and not has(kind, name)
+        plain = plain and not is_immutable(self.value) and not name.startswith("__")
+        if not plain or self.source is None or any(has(of, each) for each in _OF_DESCRIPTORS):
+            raise self.refuse(f"assignment to attribute {name}")
+        if id(self.value) not in tx.output.contents:
+            tx.output.remember_contents(self.value, StoredAttributesVariable.of(self))
+        tx.output.consulted.assigned.add((self.value, name))
+        tx.output.side_effects.store_attr(tx.output.contents[id(self.value)], name, value)
 
     def of_metaclass(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
         """What the class's own class gives for it; the search begins at `start` of their order."""
@@ -341,7 +355,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return tx.class_variable(self)
         if name == "__dict__" and kind.__dictoffset__:
             return InstanceDictVariable(self, **self.propagate(self))
-        of_class = lookup(kind, name)
+        assigned = _assigned(tx, kind, name)
+        of_class = lookup(kind, name) if assigned is None else MISSING
         if of_class is not MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
         guards: Guards = NO_GUARDS
@@ -355,6 +370,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             guards = tx.output.install_guard(
                 source, GuardBuilder.HASATTR, (name, False), key=(name, False)
             )
+        if assigned is not None:
+            return assigned.with_guards(guards | self.guards)
         if of_class is MISSING:
             return self.missing(tx, name).with_guards(guards | self.guards)
         return self.attribute_of_class(tx, name).with_guards(guards)
@@ -716,6 +733,22 @@ class InstanceDictVariable(dicts.DictionaryVariable):
     def reconstruct(self, codegen: Any) -> None:
         codegen(self.obj)
         codegen.load_attr("__dict__")
+
+
+_OF_DESCRIPTORS = ("__get__", "__set__", "__delete__", "__set_name__")
+
+
+def _assigned(tx: Translator, cls: type, name: str) -> VariableTracker | None:
+    """What the frame has stored under the name in a class, or the first base that has it; None:
+    nothing."""
+    if not tx.output.consulted.assigned:
+        return None
+    for each in order_of(cls):
+        known = tx.output.contents.get(id(each))
+        stored = known and tx.output.side_effects.load_attr(known, name)
+        if stored is not None or name in class_dict(each):
+            return stored and tx.realize(stored)
+    return None
 
 
 def _in_class(tx: Translator, source: Source, cls: type, name: str) -> VariableTracker:

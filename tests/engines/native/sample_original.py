@@ -6,7 +6,9 @@ from __future__ import annotations
 import collections
 import contextlib
 import copy
+import enum
 import functools
+import inspect
 import itertools
 import math
 import operator
@@ -16,6 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy
 import torch
+from torch import nn
 
 from tests.engines.native.samples import T, sample
 
@@ -327,3 +330,134 @@ def stack_of_contexts(x):
         with raised:
             raise ValueError
     return y, x * 2, notes, sys.exc_info()
+
+
+class Filled(nn.Module):
+    """Has nothing in some places until it is called."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.act = None
+        self.register_buffer("steps", torch.zeros(()))
+        self.register_buffer("last", None)
+
+    def forward(self, t):
+        if self.act is None:
+            self.act = nn.Sequential(nn.ReLU(), nn.Tanh())
+        self.steps = self.steps + 1
+        total = sum(each.sum() for each in self.buffers())
+        self.steps = self.steps * 2
+        self.last = self.act(t)
+        return total + self.last, [name for name, _ in self.named_modules()], self.act
+
+
+@sample(Filled(), T(3))
+def modules_that_come_late(module, t):
+    return module(t), module.steps, module.last, list(module.state_dict())
+
+
+@sample(T(3))
+def modules_made_here(t):
+    module = Filled()
+    module.extra = nn.Sigmoid()
+    module.scale = t
+    module.steps = t.sum()
+    del module.scale
+    return module.extra(module(t)[0]), len(list(module.modules())), hasattr(module, "scale")
+
+
+@sample(nn.Linear(3, 3), nn.Linear(3, 3), T(2, 3))
+def modules_that_change(module, other, t):
+    module.weight = other.weight
+    module.bias = None
+    module.other = other
+    module.other = None
+    return module(t), module.other, [name for name, _ in module.named_parameters()]
+
+
+class Scale(float, enum.Enum):
+    HALF = 0.5
+
+
+def with_defaults(a, b, *rest, factor=3, **more):
+    return a + b * factor
+
+
+@sample(T(3))
+def signatures(t):
+    bound = inspect.signature(with_defaults).bind(t, 2, factor=4)
+    bound.apply_defaults()
+    found = [
+        (name, parameter.kind.name)
+        for name, parameter in inspect.signature(with_defaults).parameters.items()
+    ]
+    makers = inspect.signature(lambda p, q=1: p).parameters.keys()
+    return with_defaults(*bound.args, **bound.kwargs) * Scale.HALF, found, list(makers)
+
+
+@sample([2, 1], {"a": 3, "b": 1}, T(3))
+def methods_with_their_objects(items, d, t):
+    add, get = items.append, d.get
+    add(get("a"))
+    return t * len(items), sorted(d, key=d.__getitem__), list(map(d.__contains__, "az"))
+
+
+@sample({"a": T(3), "b": T(2)}, collections.OrderedDict(a=T(3), b=T(2)))
+def dictionaries_from_the_end(d, ordered):
+    last = next(reversed(d.keys()))
+    return d[last] + 1, [*reversed(d)], [*reversed(d.items())], list(reversed(ordered))
+
+
+@sample(T(3))
+def values_given_while_handling(t):
+    def numbers():
+        for each in range(3):
+            try:
+                if each == 1:
+                    raise ValueError(each)
+                yield each
+            except ValueError as error:
+                yield sys.exc_info()[1] is error
+            finally:
+                yield 5
+
+    return t + sum(numbers()), sys.exc_info(), list(numbers())
+
+
+class OfTheClass:
+    def __init__(self, read):
+        self.read = read
+
+    def __get__(self, instance, owner):
+        return self.read(owner)
+
+
+class Documented(property):
+    pass
+
+
+class WithDescriptors:
+    size = 3
+
+    @OfTheClass
+    def doubled(cls):
+        return cls.size * 2
+
+    @Documented
+    def twice(self):
+        return self.doubled * 2
+
+
+@sample({(int, str): 1, ("a", Thing): 2}, T(3))
+def classes_that_answer(d, t):
+    made = {(float, int): 3}
+    made[type(t), int] = 5
+    total = t + WithDescriptors.doubled + WithDescriptors().twice
+    return total + d[int, str] + d["a", Thing], made, (float, int) in made
+
+
+@sample(T(3))
+def distributions(t):
+    normal = torch.distributions.Normal(t, torch.ones(3))
+    beta = torch.distributions.Beta(t, t)
+    return torch.distributions.kl_divergence(normal, normal), beta.mean, normal.log_prob(t)
