@@ -461,3 +461,31 @@ def distributions(t):
     normal = torch.distributions.Normal(t, torch.ones(3))
     beta = torch.distributions.Beta(t, t)
     return torch.distributions.kl_divergence(normal, normal), beta.mean, normal.log_prob(t)
+
+
+class Counted:
+    count = 0
+    last = None
+
+    def __init__(self) -> None:
+        Counted.count += 1
+
+    @classmethod
+    def reset(cls):
+        cls.count, cls.last = 0, None
+
+
+class CountedToo(Counted):
+    pass
+
+
+@sample(T(3))
+def attributes_of_classes(t):
+    Counted.last = t + 1
+    made = CountedToo()
+    CountedToo.count = 7
+    found = made.count, Counted.count, CountedToo().count, Counted().count
+    total = made.last * Counted.count
+    Counted.reset()
+    CountedToo.count = 0
+    return total, found, Counted.count, made.count
