@@ -457,7 +457,7 @@ def classes_that_answer(d, t):
 
 
 @sample(T(3))
-def distributions(t):
+def distributions_compared(t):
     normal = torch.distributions.Normal(t, torch.ones(3))
     beta = torch.distributions.Beta(t, t)
     return torch.distributions.kl_divergence(normal, normal), beta.mean, normal.log_prob(t)
