@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument
 
     from stepper.native.bytecode.opcodes import Instruction
+    from stepper.native.guards.class_dicts import Consulted
     from stepper.native.guards.guard import Guard
     from stepper.native.guards.guard_builder import GuardBuilder
     from stepper.native.guards.scope import GlobalState
@@ -61,6 +62,7 @@ class Output(Protocol):
     guards: dict[tuple[str, object], Guard]
     variables: dict[int, tuple[object, VariableTracker]]
     contents: dict[int, VariableTracker]
+    consulted: Consulted
     globals: dict[tuple[int, str], tuple[object, VariableTracker]]
     mutables: dict[str, Source]
     keys: list[Source]

@@ -337,7 +337,8 @@ class Filled(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.act = None
+        self.act: Any = None
+        self.steps: torch.Tensor
         self.register_buffer("steps", torch.zeros(()))
         self.register_buffer("last", None)
 
@@ -465,7 +466,7 @@ def distributions_compared(t):
 
 class Counted:
     count = 0
-    last = None
+    last: Any = None
 
     def __init__(self) -> None:
         Counted.count += 1
