@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import weakref
 from types import CodeType
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from stepper.uncompiled import keep_out
 
@@ -33,8 +33,7 @@ class PerObject(Generic[K, T]):
     def __init__(self) -> None:
         entries: dict[int, _Known[K, T]] = {}
 
-        def gone(known: weakref.ref[K]) -> None:
-            assert isinstance(known, _Known)
+        def gone(known: Any) -> None:  # when Python ends, `_Known` may be gone before
             if entries.get(known.address) is known:
                 del entries[known.address]
 
