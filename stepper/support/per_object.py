@@ -34,7 +34,7 @@ class PerObject(Generic[K, T]):
         entries: dict[int, _Known[K, T]] = {}
 
         def gone(known: Any) -> None:  # when Python ends, `_Known` may be gone before
-            if entries.get(known.address) is known:
+            if known.address in entries and entries[known.address] is known:
                 del entries[known.address]
 
         self._entries, self._gone = entries, gone
