@@ -14,7 +14,7 @@ import enum
 import sys
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 
@@ -482,7 +482,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     def generic_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         """What `generic_setattr_method` does."""
         kind = type(self.value)
-        of_class: Any = lookup(kind, name)
+        of_class = lookup(kind, name)
         if is_property(of_class, "__set__") and type(of_class.fset) is types.FunctionType:
             source = AttrSource(AttrSource(self.class_source(), name), "fset")
             tx.build(source, of_class.fset).call_function(tx, [self, value], {})
@@ -769,7 +769,7 @@ def _is_slot(value: object) -> bool:
     return type(value) is types.MemberDescriptorType and "__slots__" in vars(value.__objclass__)
 
 
-def is_property(value: Any, method: str = "__get__") -> bool:
+def is_property(value: object, method: str = "__get__") -> TypeGuard[property]:
     """Whether a class's attribute does as a property does, also one of a class of its own."""
     kind = type(value)
     return issubclass(kind, property) and lookup(kind, method) is property.__dict__[method]
