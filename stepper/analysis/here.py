@@ -363,6 +363,8 @@ def _advice(recording: Recording, found: Recompilation) -> str:
     nearest = found.nearest
     known = advice_against(recording, found.translation)
     changed = [] if nearest is None else changes_of(nearest)
+    if known and known[0].first:
+        return known[0].text
     # What the headline says was otherwise comes first.
     for source, by, failure in changed:
         about = [
@@ -417,7 +419,8 @@ class _Unfit(NamedTuple):
 
 def _unfit(failure: Failure, spell: Spelling) -> _Unfit:
     if failure.differences:
-        return _Unfit("wants", differing_text(failure, spell))
+        wanted = any(each.expected != UNKNOWN for each in failure.differences)
+        return _Unfit("wants" if wanted else "does not fit:", differing_text(failure, spell))
     text = clip(spell(one_line(failure.text)), _TEXT)
     if failure.kind not in LEAVES:
         return _Unfit("does not fit:", text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import linecache
+import re
 import subprocess
 from collections.abc import Callable, Iterator
 
@@ -90,6 +92,23 @@ def test_the_answer_is_right(name: str, recorded: Recorded) -> None:
     ours = "\n".join(line for line in lines if not line.lstrip().startswith(HINT))
     for wrong in case.never:
         assert wrong not in ours, answer
+    assert not [*unfounded(answer, recorded[0])]
+
+
+ENTRY = re.compile(r"^ +(?:since )?(\d+/\d+) ", re.MULTILINE)
+QUOTED = re.compile(r"(?:of|from|at) (tests/answers/\w+\.py):(\d+) in [^:]+: (.+)")
+_COMPARED = 40
+"""Characters of a line that is quoted; a long one is cut."""
+
+
+def unfounded(answer: str, recording: Recording) -> Iterator[str]:
+    """What an answer says of entries that are not recorded, or of lines, and is not so."""
+    entries = {each.compile_id for each in recording.translations()}
+    yield from (entry for entry in ENTRY.findall(answer) if entry not in entries)
+    for file, line, text in QUOTED.findall(answer):
+        there = linecache.getline(str(ROOT / file), int(line)).strip()
+        if there[:_COMPARED] != text.strip()[:_COMPARED]:
+            yield f"{file}:{line} is {there!r}, not {text!r}"
 
 
 def test_each_program_is_asked_about_by_its_own_name() -> None:

@@ -11,6 +11,7 @@ from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompiles import changes_of, recompilations
 from stepper.analysis.sources import unscoped
 from stepper.client.text import ELLIPSIS
+from stepper.model.datum import UNKNOWN
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.answers.running import Recorded
@@ -71,13 +72,17 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
         spell = spelling_of(recording, nearest)
         failure = nearest.failures[0]
         said = differing_text(failure, spell).removeprefix("fails: ").removesuffix(ELLIPSIS)
-        how = "wants" if failure.differences or failure.kind in LEAVES else "does not fit:"
+        wanted = [each.expected != UNKNOWN for each in failure.differences]
+        told = any(wanted) or (not wanted and failure.kind in LEAVES)
+        how = "wants" if told else "does not fit:"
         assert f"{nearest.entry} {how} {said.replace(', with ', ', actual ')}" in here.headline
         asked += 1
         known = advice_against(recording, found.translation)
         for change in changes_of(nearest)[:1]:
             meant = (unscoped(change.source), change.by.aspect)
             about_it = [each.text for each in known if (each.source, each.aspect) == meant]
+            if known and known[0].first:
+                about_it = [known[0].text]
             assert here.remedy in about_it or not about_it, "what the headline says comes first"
     assert asked > 20
 
