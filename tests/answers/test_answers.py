@@ -96,7 +96,9 @@ def test_the_answer_is_right(name: str, recorded: Recorded) -> None:
 
 
 ENTRY = re.compile(r"^ +(?:since )?(\d+/\d+) ", re.MULTILINE)
-QUOTED = re.compile(r"(?:of|from|at) (tests/answers/\w+\.py):(\d+) in [^:]+: (.+)")
+QUOTED = re.compile(
+    r"^ +(?:because of|called from) (tests/answers/\w+\.py):(\d+) in [^:]+: (.+)", re.MULTILINE
+)
 _COMPARED = 40
 """Characters of a line that is quoted; a long one is cut."""
 
