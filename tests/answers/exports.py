@@ -58,7 +58,7 @@ def positions_of_one_length(run: Run) -> None:
     "pytorch#133653", "why-failed",
     cause=(
         "ConstraintViolationError while building guards",
-        "x.size()[0] is free: the symbol s6, 2 or more",
+        "x.size()[0] is free within the conditions on it: the symbol s6, 2 or more",
         "y.size()[0] is s6 + 1: its symbol s27 was replaced",
         "requires Eq(s6, s27 - 1), by BINARY_OP +",
     ),

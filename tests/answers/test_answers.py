@@ -97,7 +97,7 @@ def test_the_answer_is_right(name: str, recorded: Recorded) -> None:
 
 ENTRY = re.compile(r"^ +(?:since )?(\d+/\d+) ", re.MULTILINE)
 QUOTED = re.compile(
-    r"^ +(?:because of|called from) (tests/answers/\w+\.py):(\d+) in [^:]+: (.+)", re.MULTILINE
+    r"^ +(?:because of|called from) (tests/answers/\w+\.py):(\d+) in [^:\n]+: (.+)", re.MULTILINE
 )
 _COMPARED = 40
 """Characters of a line that is quoted; a long one is cut."""
