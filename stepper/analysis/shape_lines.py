@@ -143,27 +143,39 @@ def _left(recording: Recording, size: Size) -> Left | None:
 
 
 def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
+    # Who names a tensor asks about all its sizes; another call can have no tensor there.
+    spelled = (expression, f"{expression}.shape")
+    known = [{each.translation.id: each for each in asked(recording, it) or ()} for it in spelled]
+    for item in items:
+        for written, guarded in zip(spelled, known, strict=True):
+            lines = [*_of_one(recording, item, written, guarded.get(item.id))]
+            yield from lines
+            if lines:
+                break
+
+
+def _of_one(
+    recording: Recording, item: Translation, expression: str, guarded: Guarded | None
+) -> Iterator[Line]:
     path = path_of(expression)
     is_name = path is not None and not path.steps
-    known = {each.translation.id: each for each in asked(recording, expression) or ()}
-    for item in items:
-        found = None
-        if path is not None:
-            found = size_of(recording, item, resolved(recording, item, path))
-        if found is None and is_name:
-            found = size_of(recording, item, expression)
-        if found is not None:
-            yield from size_lines(recording, found)
-        else:
-            never = [*_never(recording, known[item.id], expression)] if item.id in known else []
-            yield from never
-            if not never and path is not None:
-                yield from _set_inside(recording, item, path, expression)
-            if not never and path is not None and not path.globally:
-                yield from _computed(recording, item, path, expression)
-        symbol = None if found is None else found.symbol
-        if is_name or symbol is not None:
-            yield from _late(recording, item, expression if symbol is None else symbol.name)
+    found = None
+    if path is not None:
+        found = size_of(recording, item, resolved(recording, item, path))
+    if found is None and is_name:
+        found = size_of(recording, item, expression)
+    if found is not None:
+        yield from size_lines(recording, found)
+    else:
+        never = [] if guarded is None else [*_never(recording, guarded, expression)]
+        yield from never
+        if not never and path is not None:
+            yield from _set_inside(recording, item, path, expression)
+        if not never and path is not None and not path.globally:
+            yield from _computed(recording, item, path, expression)
+    symbol = None if found is None else found.symbol
+    if is_name or symbol is not None:
+        yield from _late(recording, item, expression if symbol is None else symbol.name)
 
 
 def _computed(
@@ -253,7 +265,10 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
     if guard is not None and found.requires:
         wants = ", ".join(map(text_of, found.requires))
         name = compiled_title(recording, found.translation)
-        if any(map(symbolic, found.requires)) and found.free:
+        free = found.free and any(map(symbolic, found.requires))
+        if free and len(found.requires) > 1:
+            text = f"{name}: {expression} is {wants}"
+        elif free:
             text = f"{name}: {expression} is no symbol of its own: it is {wants}"
         else:
             text = f"{name}: {expression} never was a symbol: {guard.kind} requires {wants}"
@@ -267,6 +282,9 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
                     yield Line(f"  guarded by {by} at {line}", site.moment)
                 else:
                     yield Line(f"    called from {line}", site.moment, "dim")
+        for symbol in dict.fromkeys(_NAME.findall(wants)) if free else ():
+            if (size := size_of(recording, found.translation, symbol)) is not None:
+                yield from size_lines(recording, size)
 
 
 def size_lines(recording: Recording, size: Size) -> Iterator[Line]:

@@ -82,6 +82,11 @@ def chain(x, y):
 
 
 @dynamic
+def twice(x, y, mask=None):
+    return x @ y.T if mask is None else (x @ y.T)[mask.sum(0) > 0]
+
+
+@dynamic
 def held(x):
     pair = [x * 2, x.shape[0] + 1]
     return pair[0] + torch.ones(5), pair[1]
@@ -100,6 +105,8 @@ never(torch.ones(3))
 with contextlib.suppress(Exception):
     data(torch.arange(4))
 chain(torch.ones(5), torch.ones(7))
+x = torch.ones(5, 6)
+twice(x, x), twice(x, x, torch.ones(5, 5))
 """
 
 
@@ -180,6 +187,17 @@ def test_a_condition_that_leaves_a_size_free_is_told(why: Callable[..., str]) ->
 def test_sizes_that_share_a_symbol_are_told(why: Callable[..., str]) -> None:
     answer = why("y.shape[0]", "pair")
     assert "the same symbol as x.size()[0]: they had the same value, 6 (duck shaping)" in answer
+
+
+def test_a_tensor_is_asked_about_by_its_name(why: Callable[..., str]) -> None:
+    """Also one that came a second time, whose sizes are those of the other, and one that was not
+    there in another call."""
+    first, second = (why(name, "twice") for name in "xy")
+    for answer in first, second:
+        assert "y.size()[0] is free" in answer
+        assert "y.size()[1] is free" in answer
+    assert re.search(r"x\.shape is s\d+, s\d+$", first, re.MULTILINE)
+    assert re.search(r"^\d+/1 .*mask.shape is s\d+, s\d+$", why("mask", "twice"), re.MULTILINE)
 
 
 def test_what_was_seen_before_is_named(why: Callable[..., str]) -> None:
