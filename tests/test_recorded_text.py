@@ -245,6 +245,7 @@ IN_ANALYSIS = {
         "": "torch's: an expression of symbols",
         "_computed": "torch's: an expression of symbols",
         "_set_inside": "torch's: an expression of symbols",
+        "_never": "torch's: an expression of symbols",
     },
     "shapes.py": {
         "": "torch's: an expression of symbols",
