@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 
 from stepper.analysis.conditions import SHAPE_ENV, Left, left_by, of_range
 from stepper.analysis.guard_uses import entries
@@ -145,10 +145,14 @@ def _left(recording: Recording, size: Size) -> Left | None:
 def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
     # Who names a tensor asks about all its sizes; another call can have no tensor there.
     spelled = (expression, f"{expression}.shape")
-    known = [{each.translation.id: each for each in asked(recording, it) or ()} for it in spelled]
+
+    @cache
+    def guarded(written: str) -> dict[int, Guarded]:
+        return {each.translation.id: each for each in asked(recording, written) or ()}
+
     for item in items:
-        for written, guarded in zip(spelled, known, strict=True):
-            lines = [*_of_one(recording, item, written, guarded.get(item.id))]
+        for written in spelled:
+            lines = [*_of_one(recording, item, written, guarded(written).get(item.id))]
             yield from lines
             if lines:
                 break
