@@ -70,6 +70,7 @@ class Output(Protocol):
     grad_enabled: bool
     altered: list[int]
     handled: bool
+    broken: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 import collections
 import enum
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from stepper._C import instance_dict, set_skip
 from stepper.native.exc import RestartAnalysis
@@ -313,6 +313,15 @@ def entry(entries: dict[object, object], view: str, place: int) -> object:
 
 
 set_skip(entry.__code__, "recursive")
+
+
+def standing(iterator: Iterator[object]) -> tuple[object, int]:
+    """What an iterator over a sequence goes through, and the place of its next item."""
+    _, (sequence,), *state = cast("tuple[object, tuple[object], int | None]", iterator.__reduce__())
+    return sequence, (state[0] if state else None) or 0
+
+
+set_skip(standing.__code__, "recursive")
 
 
 def member(elements: Iterable[object], value: object) -> object:

@@ -18,6 +18,7 @@ from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.dicts import ConstDictVariable, follow_steps, write_items
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
+from stepper.native.variables.iter import ListIteratorVariable, advanced
 from stepper.native.variables.lists import ListVariable
 from stepper.native.variables.namespace import NamespaceVariable
 from stepper.native.variables.object_sets import ObjectSetVariable
@@ -105,6 +106,9 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
     elif isinstance(newest, SetVariable | ObjectSetVariable):
         codegen(owner)
         name = "steps"
+    elif isinstance(newest, ListIteratorVariable):
+        codegen.load_const(newest.taken_since(codegen, owner))
+        name = "next"
     elif isinstance(newest, ConstDictVariable):
         if newest.only_grew:
             name = "update"
@@ -139,11 +143,11 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
         newest: Any = codegen.newest(owner)
         newest.write_steps(codegen, newest.steps)
         codegen.pop_top()
-    elif name == "contents":
+    elif name in ("contents", "next"):
         kept = codegen.temporary()
         codegen.store(kept)
-        codegen.load_callable(put_contents)
-        codegen(owner.holder)
+        codegen.load_callable(advanced if name == "next" else put_contents)
+        codegen(owner if name == "next" else owner.holder)
         codegen.emit("LOAD_FAST", kept)
         codegen.call(2)
         codegen.pop_top()

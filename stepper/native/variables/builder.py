@@ -13,7 +13,7 @@ import functools
 import os
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -22,7 +22,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
-from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry
+from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry, standing
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
 from stepper.native.variables import ctx_manager, higher_order
 from stepper.native.variables import mapping_proxy as _of_proxies  # noqa: F401  # the same
@@ -56,6 +56,7 @@ from stepper.native.variables.functions import (
     UserMethodVariable,
     is_known_by_code,
 )
+from stepper.native.variables.iter import ListIteratorVariable
 from stepper.native.variables.lists import (
     ListVariable,
     RangeVariable,
@@ -109,6 +110,8 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
     **dict.fromkeys(OF_TEXTS, BuiltinVariable),
 }
 """Functions of which it is known what they do when they are called."""
+_OVER_SEQUENCES: tuple[type, ...] = (type(iter(())), type(iter([])), type(iter(range(0))))
+"""Classes of iterators that say where they stand."""
 _WITH_METHODS = (dict, list, set, frozenset, str, tuple)
 """Classes of which a method may be there with its object."""
 _BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
@@ -185,6 +188,8 @@ class VariableBuilder:
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(item, guards=guards) for item in value]
             return SizeVariable(items, source=self.source, guards=guards)
+        if kind in _OVER_SEQUENCES:
+            return self._wrap_iterator(value)
         if kind is range:
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             return RangeVariable(value, source=self.source, guards=guards)
@@ -243,6 +248,20 @@ class VariableBuilder:
         return UserDefinedObjectVariable(
             value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
         )
+
+    def _wrap_iterator(self, value: Iterator[object]) -> VariableTracker:
+        sequence, index = standing(value)
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        stands = CallSource(self.source, standing)
+        name = f"{stands.name()}[1] == {index}"
+        guards |= self.tx.output.install_guard(stands, GuardBuilder.EXPRESSION, name=name)
+        base = self.tx.build(GetItemSource(stands, 0), sequence)
+        if not isinstance(base, TupleVariable | ListVariable | RangeVariable):
+            raise base.refuse("iteration")
+        return ListIteratorVariable(
+            base, index, source=self.source, guards=guards | base.guards,
+            mutation_type=ValueMutationExisting(),
+        )  # fmt: skip
 
     def _wrap_registry(self, value: Collection[object]) -> VariableTracker:
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 
 from stepper import _C
 from stepper.native import polyfills
-from stepper.native.exc import unimplemented
+from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import (
@@ -76,9 +76,12 @@ class ListIteratorVariable(IteratorVariable):
     """The sequence."""
     index: int | None = 0
     """The place of the next item, None: exhausted."""
+    place: int = 0
+    """The instruction that took the first item, if the iterator was there before the frame."""
 
     def python_type(self) -> type:
-        return type(iter([])) if self.base.python_type() is list else type(iter(()))
+        kind = self.base.python_type()
+        return type(iter(kind(1) if kind is range else kind()))
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.base]
@@ -92,8 +95,11 @@ class ListIteratorVariable(IteratorVariable):
         raise self.refuse("iteration")
 
     def _moved(self, tx: Translator, index: int | None) -> None:
+        begun = tx.output.side_effects.latest(self) is not self or self.place
+        place = self.place if begun else tx.root.current_instruction.index
         new = type(self)(
-            self.base, index, guards=self.guards, mutation_type=self.mutation_type,
+            self.base, index, place,
+            source=self.source, guards=self.guards, mutation_type=self.mutation_type,
         )  # fmt: skip
         tx.output.side_effects.mutate(self, new, "next")
 
@@ -109,6 +115,17 @@ class ListIteratorVariable(IteratorVariable):
         if isinstance(item, VariableTracker):
             return tx.realize(item).with_guards(self.guards)
         return ConstantVariable(item, guards=self.guards)
+
+    def taken_since(self, codegen: Codegen, before: ListIteratorVariable) -> int:
+        """How many items have been taken of an iterator that was there before; -1: all.
+
+        Raises:
+            RestartAnalysis: it is left to Python.
+        """
+        output = codegen.tx.output
+        if output.broken or output.side_effects.latest(self.base) is not self.base:
+            raise RestartAnalysis(self.place, f"iteration of {self.describe()}, which was begun")
+        return -1 if self.index is None else self.index - (before.index or 0)
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_callable(polyfills.iterated_from if self.index else iter)

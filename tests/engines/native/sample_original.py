@@ -490,3 +490,15 @@ def attributes_of_classes(t):
     Counted.reset()
     CountedToo.count = 0
     return total, found, Counted.count, made.count
+
+
+@sample(T(3))
+def iterators_taken_up_again(t):
+    numbers, items = iter([1.0, 2.0, 3.0, 4.0]), [t, t + 1]
+    given = iter(items)
+    t = t + next(numbers) + next(given)
+    torch._dynamo.graph_break()
+    t = t * next(numbers)
+    for each in numbers:
+        t = t + each
+    return t, next(given), next(given, None), next(numbers, 0)

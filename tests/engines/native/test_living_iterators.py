@@ -153,6 +153,39 @@ def over_a_break(x: torch.Tensor) -> Any:
 
 
 @broken
+def taken_up_again(x: torch.Tensor) -> Any:
+    items = [1, 2, 3, 4, 5]
+    there, numbers, pair = iter(items), iter(range(9)), iter((x, x + 1))
+    y = x + next(there) + next(numbers)
+    native.graph_break()
+    y = y * next(there) + next(pair) + sum(itertools.islice(numbers, 3))
+    return y, there, numbers, pair, items
+
+
+@broken
+def over_a_list_that_grows_after_a_break(x: torch.Tensor) -> Any:
+    items = [1, 2]
+    there, used_up = iter(items), iter(items)
+    list(used_up)
+    native.graph_break()
+    items.append(3)
+    y = x + sum(there)
+    items.append(4)
+    return y, next(there, None), next(used_up, None), items
+
+
+@broken
+def begun_before_another_break(x: torch.Tensor) -> Any:
+    numbers = iter(range(9))
+    for each in numbers:
+        x = x + each
+        if each % 3 == 1:
+            native.graph_break()
+            x = x * next(numbers)
+    return x, numbers, next(numbers, "none")
+
+
+@broken
 def over_what_cannot_be_made_again(x: torch.Tensor) -> Any:
     y = x * 2
     links = itertools.chain([1, 2], (3, 4))
