@@ -12,25 +12,48 @@
 
 #include "module.h"
 
-static Part *const parts[] = {
-    names_exec,         steps_exec,         fields_exec,
-    facts_exec,         value_stack_exec,   frame_hook_exec,
-    cache_entry_exec,   code_cache_exec,    lookup_report_exec,
-    leaf_checks_exec,   hook_exec,          event_run_exec,
-    resume_call_exec,   instructions_exec,  node_words_exec,
-    guard_program_exec, code_lines_exec,    sieve_exec,
-    class_check_exec,   undo_exec,          in_view_exec,
-    moves_exec,         walk_moments_exec,  undisturbed_exec,
-    capturing_exec,     shorten_exec,       namespace_check_exec,
-    processes_exec,     thread_frames_exec, unchanged_exec,
-    shortest_exec,      passage_exec,       looks_exec,
-};
+/* The names are first: the others use them. */
+/* clang-format off */
+#define PARTS(X) \
+    X(names) X(fields) X(hook) X(processes) X(shorten) X(shortest) X(sieve) X(thread_frames) \
+    X(undisturbed) X(undo) \
+    X(code_lines) X(facts) X(instructions) X(node_words) X(unchanged) \
+    X(event_run) X(in_view) X(looks) X(moves) X(passage) X(steps) X(walk_moments) \
+    X(cache_entry) X(capturing) X(class_check) X(code_cache) X(code_state) X(frame_hook) \
+    X(guard_program) X(leaf_checks) X(lookup_report) X(namespace_check) X(resume_call) \
+    X(value_stack)
+/* clang-format on */
+#define DECLARED(name) extern const Part name##_part;
+#define PLACE(name) &name##_part,
+
+PARTS(DECLARED)
+
+static const Part *const parts[] = {PARTS(PLACE)};
+
+static int
+add(PyObject *module, const Part *part)
+{
+    for (PyTypeObject *const *type = part->types; *type != NULL; type++) {
+        if (PyModule_AddType(module, *type) < 0) {
+            return -1;
+        }
+    }
+    for (const Constant *each = part->constants; each != NULL && each->name != NULL; each++) {
+        if (PyModule_AddIntConstant(module, each->name, each->number) < 0) {
+            return -1;
+        }
+    }
+    if (part->functions != NULL && PyModule_AddFunctions(module, part->functions) < 0) {
+        return -1;
+    }
+    return part->begin == NULL ? 0 : part->begin(module);
+}
 
 static int
 exec_module(PyObject *module)
 {
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i](module) < 0) {
+        if (add(module, parts[i]) < 0) {
             return -1;
         }
     }

@@ -1,5 +1,4 @@
-/* The files of the extension that add something to the module: `<file>_exec` does. Zero: done; -1:
-   an exception is set. */
+/* What the files of the extension add to the module, and how their tables are written. */
 
 #ifndef STEPPER_MODULE_H
 #define STEPPER_MODULE_H
@@ -7,16 +6,31 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
-typedef int Part(PyObject *module);
+/* A number that Python has from here, under the name that it has here. */
+typedef struct {
+    const char *name;
+    long number;
+} Constant;
 
-Part names_exec, fields_exec, hook_exec, processes_exec, shorten_exec, shortest_exec, sieve_exec,
-    thread_frames_exec;
-Part undisturbed_exec, undo_exec;
-Part code_lines_exec, facts_exec, instructions_exec, node_words_exec, unchanged_exec;
-Part event_run_exec, in_view_exec, looks_exec, moves_exec, passage_exec, steps_exec;
-Part walk_moments_exec;
-Part cache_entry_exec, capturing_exec, class_check_exec, code_cache_exec, frame_hook_exec;
-Part guard_program_exec, leaf_checks_exec, lookup_report_exec, namespace_check_exec;
-Part resume_call_exec, value_stack_exec;
+#define CONSTANT_OF(name) {#name, name}
+
+/* Each table ends with a NULL. */
+typedef struct {
+    PyMethodDef *functions;
+    const Constant *constants;
+    PyTypeObject *types[5];
+    int (*begin)(PyObject *module); /* done at last; -1 with an exception */
+} Part;
+
+/* A row of a table of methods or functions; stepper/_C.pyi says what each does. */
+#define METHOD(name, function, flags) {name, (PyCFunction)(void (*)(void))(function), flags, NULL}
+
+/* How a class of the module begins: `static PyTypeObject Hook_Type = {TYPE(Hook), …}`. */
+#define TYPE(Class) \
+    PyVarObject_HEAD_INIT(NULL, 0).tp_name = "stepper._C." #Class, .tp_basicsize = sizeof(Class)
+
+/* One whose objects are called, by way of their field `vectorcall`. */
+#define CALLED_SLOTS(Class) \
+    .tp_call = PyVectorcall_Call, .tp_vectorcall_offset = offsetof(Class, vectorcall)
 
 #endif

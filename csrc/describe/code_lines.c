@@ -71,13 +71,8 @@ last_line(PyObject *Py_UNUSED(module), PyObject *code)
 }
 
 static PyMethodDef functions[] = {
-    {"last_line", last_line, METH_O,
-     PyDoc_STR("The last line of a code object; see stepper/_C.pyi.")},
+    METHOD("last_line", last_line, METH_O),
     {NULL},
 };
 
-int
-code_lines_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part code_lines_part = {.functions = functions};

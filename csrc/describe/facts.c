@@ -10,8 +10,6 @@
 
 #include "describe/describing.h"
 
-#include "support/constants.h"
-
 #include <structmember.h>
 
 /* --- for those that describe */
@@ -300,23 +298,19 @@ facts_dealloc(Facts *self)
 }
 
 static PyMethodDef methods[] = {
-    {"describe", (PyCFunction)describe, METH_VARARGS, PyDoc_STR("A tracker's description now.")},
-    {"take", (PyCFunction)take, METH_NOARGS, PyDoc_STR("The descriptions that wait.")},
-    {"id_of", (PyCFunction)id_of_body, METH_VARARGS, PyDoc_STR("The id of an encoded Value.")},
+    METHOD("describe", describe, METH_VARARGS),
+    METHOD("take", take, METH_NOARGS),
+    METHOD("id_of", id_of_body, METH_VARARGS),
     {NULL},
 };
 
 static PyMemberDef members[] = {
-    {"lazies", T_OBJECT, offsetof(Facts, lazies), READONLY,
-     PyDoc_STR("Lazy trackers that were described, by the address of what will realize them.")},
+    {"lazies", T_OBJECT, offsetof(Facts, lazies), READONLY, NULL},
     {NULL},
 };
 
 PyTypeObject Facts_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Facts",
-    .tp_doc = PyDoc_STR("Descriptions of trackers, each equal one once."),
-    .tp_basicsize = sizeof(Facts),
+    TYPE(Facts),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)facts_init,
@@ -327,16 +321,20 @@ PyTypeObject Facts_Type = {
     .tp_members = members,
 };
 
-int
-facts_exec(PyObject *module)
-{
-    static const Constant constants[] = {
-        CONSTANT_OF(BY_ENGINE), CONSTANT_OF(BY_NAME),     CONSTANT_OF(AS_SEQUENCE),
-        CONSTANT_OF(AS_LAZY),   CONSTANT_OF(AS_CONSTANT), CONSTANT_OF(AS_MAPPING),
-        CONSTANT_OF(AS_TENSOR), CONSTANT_OF(AS_SET),      CONSTANT_OF(AS_PARTS),
-        CONSTANT_OF(AS_CELL),   CONSTANT_OF(MAX_ITEMS),   CONSTANT_OF(MAX_TEXT),
-    };
-    return constants_add(module, constants, sizeof constants / sizeof *constants) < 0
-               ? -1
-               : PyModule_AddType(module, &Facts_Type);
-}
+static const Constant constants[] = {
+    CONSTANT_OF(BY_ENGINE),
+    CONSTANT_OF(BY_NAME),
+    CONSTANT_OF(AS_SEQUENCE),
+    CONSTANT_OF(AS_LAZY),
+    CONSTANT_OF(AS_CONSTANT),
+    CONSTANT_OF(AS_MAPPING),
+    CONSTANT_OF(AS_TENSOR),
+    CONSTANT_OF(AS_SET),
+    CONSTANT_OF(AS_PARTS),
+    CONSTANT_OF(AS_CELL),
+    CONSTANT_OF(MAX_ITEMS),
+    CONSTANT_OF(MAX_TEXT),
+    {NULL},
+};
+
+const Part facts_part = {.types = {&Facts_Type}, .constants = constants};

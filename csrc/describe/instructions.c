@@ -218,15 +218,9 @@ opname_marks(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"instruction_rows", instruction_rows, METH_VARARGS,
-     PyDoc_STR("Each instruction as a row; see stepper/_C.pyi.")},
-    {"opname_marks", opname_marks, METH_VARARGS,
-     PyDoc_STR("What a table says of each instruction; see stepper/_C.pyi.")},
+    METHOD("instruction_rows", instruction_rows, METH_VARARGS),
+    METHOD("opname_marks", opname_marks, METH_VARARGS),
     {NULL},
 };
 
-int
-instructions_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part instructions_part = {.functions = functions};

@@ -108,13 +108,8 @@ in_words(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"node_words", in_words, METH_VARARGS,
-     PyDoc_STR("The arguments of an FX node in words; see stepper/_C.pyi.")},
+    METHOD("node_words", in_words, METH_VARARGS),
     {NULL},
 };
 
-int
-node_words_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part node_words_part = {.functions = functions};

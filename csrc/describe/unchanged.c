@@ -311,19 +311,11 @@ unchanged_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 COLLECTED(unchanged, Unchanged, OBJECTS)
 
 static PyTypeObject Unchanged_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Unchanged",
-    .tp_doc = PyDoc_STR("Whether a description of a real value still says what is so."),
-    .tp_basicsize = sizeof(Unchanged),
+    TYPE(Unchanged),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = unchanged_new,
-    .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(Unchanged, vectorcall),
+    CALLED_SLOTS(Unchanged),
     COLLECTED_SLOTS(unchanged),
 };
 
-int
-unchanged_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &Unchanged_Type);
-}
+const Part unchanged_part = {.types = {&Unchanged_Type}};

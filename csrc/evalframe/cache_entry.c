@@ -40,14 +40,12 @@ object_died(PyObject *object, PyObject *Py_UNUSED(reference))
     Py_RETURN_NONE;
 }
 
-static PyMethodDef object_died_method = {"object_died", object_died, METH_O, NULL};
+static PyMethodDef object_died_method = METHOD("object_died", object_died, METH_O);
 
 COLLECTED(lifeline, Lifeline, 2)
 
 static PyTypeObject Lifeline_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Lifeline",
-    .tp_basicsize = sizeof(Lifeline),
+    TYPE(Lifeline),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     COLLECTED_SLOTS(lifeline),
 };
@@ -278,44 +276,32 @@ get_valid(CacheEntry *self, void *Py_UNUSED(closure))
 }
 
 static PyMethodDef entry_methods[] = {
-    {"dies_with", (PyCFunction)dies_with, METH_VARARGS,
-     PyDoc_STR("End the entry when this object dies.")},
-    {"invalidate", (PyCFunction)invalidate, METH_VARARGS, PyDoc_STR("End the entry.")},
+    METHOD("dies_with", dies_with, METH_VARARGS),
+    METHOD("invalidate", invalidate, METH_VARARGS),
     {NULL},
 };
 
 static PyMemberDef entry_members[] = {
-    {"code", T_OBJECT_EX, offsetof(CacheEntry, code), READONLY, PyDoc_STR("What runs.")},
-    {"check", T_OBJECT_EX, offsetof(CacheEntry, check), READONLY,
-     PyDoc_STR("check(locals, globals): whether it may run.")},
-    {"guards", T_OBJECT_EX, offsetof(CacheEntry, guards), READONLY,
-     PyDoc_STR("The parts of the check: pairs of a guard and its own check.")},
-    {"backend", T_OBJECT, offsetof(CacheEntry, backend), READONLY,
-     PyDoc_STR("For which it was captured, or None.")},
-    {"reason", T_OBJECT, offsetof(CacheEntry, reason), READONLY,
-     PyDoc_STR("Why it is not valid any more.")},
-    {"hits", T_ULONGLONG, offsetof(CacheEntry, hits), READONLY,
-     PyDoc_STR("How often a lookup found it.")},
-    {"misses", T_ULONGLONG, offsetof(CacheEntry, misses), READONLY,
-     PyDoc_STR("How often its check failed.")},
-    {"errors", T_ULONGLONG, offsetof(CacheEntry, errors), READONLY,
-     PyDoc_STR("How often its check raised; each time is a miss, too.")},
+    {"code", T_OBJECT_EX, offsetof(CacheEntry, code), READONLY, NULL},
+    {"check", T_OBJECT_EX, offsetof(CacheEntry, check), READONLY, NULL},
+    {"guards", T_OBJECT_EX, offsetof(CacheEntry, guards), READONLY, NULL},
+    {"backend", T_OBJECT, offsetof(CacheEntry, backend), READONLY, NULL},
+    {"reason", T_OBJECT, offsetof(CacheEntry, reason), READONLY, NULL},
+    {"hits", T_ULONGLONG, offsetof(CacheEntry, hits), READONLY, NULL},
+    {"misses", T_ULONGLONG, offsetof(CacheEntry, misses), READONLY, NULL},
+    {"errors", T_ULONGLONG, offsetof(CacheEntry, errors), READONLY, NULL},
     {NULL},
 };
 
 static PyGetSetDef entry_properties[] = {
-    {"original", (getter)get_original, NULL, PyDoc_STR("The code for which it was captured."),
-     NULL},
-    {"cache", (getter)get_cache, NULL, PyDoc_STR("The cache that it is in, or None."), NULL},
-    {"valid", (getter)get_valid, NULL, PyDoc_STR("Whether nothing has ended it."), NULL},
+    {"original", (getter)get_original, NULL, NULL, NULL},
+    {"cache", (getter)get_cache, NULL, NULL, NULL},
+    {"valid", (getter)get_valid, NULL, NULL, NULL},
     {NULL},
 };
 
 PyTypeObject CacheEntry_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.CacheEntry",
-    .tp_doc = "One capture of a code object: what may run in its place, and when.",
-    .tp_basicsize = sizeof(CacheEntry),
+    TYPE(CacheEntry),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = entry_new,
     .tp_dealloc = (destructor)entry_dealloc,
@@ -327,11 +313,10 @@ PyTypeObject CacheEntry_Type = {
     .tp_getset = entry_properties,
 };
 
-int
-cache_entry_exec(PyObject *module)
+static int
+begin(PyObject *Py_UNUSED(module))
 {
-    if (PyType_Ready(&Lifeline_Type) < 0) {
-        return -1;
-    }
-    return PyModule_AddType(module, &CacheEntry_Type);
+    return PyType_Ready(&Lifeline_Type);
 }
+
+const Part cache_entry_part = {.begin = begin, .types = {&CacheEntry_Type}};

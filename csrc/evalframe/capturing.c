@@ -166,17 +166,14 @@ static PyMemberDef members[] = {
 };
 
 static PyMethodDef methods[] = {
-    {"call", (PyCFunction)(void (*)(void))capturing_call, METH_FASTCALL, NULL},
-    {"__enter__", (PyCFunction)capturing_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)capturing_exit, METH_VARARGS, NULL},
+    METHOD("call", capturing_call, METH_FASTCALL),
+    METHOD("__enter__", capturing_enter, METH_NOARGS),
+    METHOD("__exit__", capturing_exit, METH_VARARGS),
     {NULL},
 };
 
 static PyTypeObject Capturing_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Capturing",
-    .tp_doc = PyDoc_STR("Sets the thread's frame callback for a call, or for a block."),
-    .tp_basicsize = sizeof(Capturing),
+    TYPE(Capturing),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE | Py_TPFLAGS_HAVE_GC,
     .tp_new = capturing_new,
     .tp_methods = methods,
@@ -192,16 +189,8 @@ dynamo_callback_set_by(PyObject *Py_UNUSED(module), PyObject *function)
 }
 
 static PyMethodDef functions[] = {
-    {"dynamo_callback_set_by", dynamo_callback_set_by, METH_O,
-     PyDoc_STR("What sets Dynamo's frame callback in a thread, and returns what it was.")},
+    METHOD("dynamo_callback_set_by", dynamo_callback_set_by, METH_O),
     {NULL},
 };
 
-int
-capturing_exec(PyObject *module)
-{
-    if (PyModule_AddType(module, &Capturing_Type) < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
-}
+const Part capturing_part = {.functions = functions, .types = {&Capturing_Type}};

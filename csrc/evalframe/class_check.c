@@ -89,20 +89,12 @@ dealloc(ClassCheck *self)
 }
 
 static PyTypeObject ClassCheck_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.ClassCheck",
-    .tp_doc = PyDoc_STR("Whether a class still has what was found in it."),
-    .tp_basicsize = sizeof(ClassCheck),
+    TYPE(ClassCheck),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(ClassCheck, vectorcall),
-    .tp_call = PyVectorcall_Call,
+    CALLED_SLOTS(ClassCheck),
     .tp_new = new,
     .tp_dealloc = (destructor)dealloc,
     .tp_traverse = (traverseproc)traverse,
 };
 
-int
-class_check_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &ClassCheck_Type);
-}
+const Part class_check_part = {.types = {&ClassCheck_Type}};

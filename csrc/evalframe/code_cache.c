@@ -389,32 +389,27 @@ get_misses(CodeCache *self, void *Py_UNUSED(closure))
 }
 
 static PyMethodDef methods[] = {
-    {"add", (PyCFunction)add, METH_O, PyDoc_STR("Put an entry before all others.")},
-    {"remove", (PyCFunction)take_out, METH_O, PyDoc_STR("Take an entry out.")},
-    {"clear", (PyCFunction)clear, METH_NOARGS, PyDoc_STR("Take all entries out.")},
-    {"lookup", (PyCFunction)(void (*)(void))lookup, METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("The entry that holds, counted and moved to the front, or None.")},
+    METHOD("add", add, METH_O),
+    METHOD("remove", take_out, METH_O),
+    METHOD("clear", clear, METH_NOARGS),
+    METHOD("lookup", lookup, METH_VARARGS | METH_KEYWORDS),
     {NULL},
 };
 
 static PyGetSetDef properties[] = {
-    {"code", (getter)get_code, NULL, PyDoc_STR("Whose cache it is, or None."), NULL},
-    {"entries", (getter)get_entries, NULL, PyDoc_STR("In the order of a lookup."), NULL},
-    {"limit", (getter)get_limit, (setter)set_limit,
-     PyDoc_STR("How many entries there may be; None: any number."), NULL},
-    {"full", (getter)get_full, NULL, PyDoc_STR("Whether one more evicts one."), NULL},
-    {"hits", (getter)get_hits, NULL, PyDoc_STR("How many lookups found an entry."), NULL},
-    {"misses", (getter)get_misses, NULL, PyDoc_STR("How many found none."), NULL},
+    {"code", (getter)get_code, NULL, NULL, NULL},
+    {"entries", (getter)get_entries, NULL, NULL, NULL},
+    {"limit", (getter)get_limit, (setter)set_limit, NULL, NULL},
+    {"full", (getter)get_full, NULL, NULL, NULL},
+    {"hits", (getter)get_hits, NULL, NULL, NULL},
+    {"misses", (getter)get_misses, NULL, NULL, NULL},
     {NULL},
 };
 
 static PySequenceMethods as_sequence = {.sq_length = (lenfunc)length};
 
 PyTypeObject CodeCache_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.CodeCache",
-    .tp_doc = "What was captured of one code object.",
-    .tp_basicsize = sizeof(CodeCache),
+    TYPE(CodeCache),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = (destructor)dealloc,
     .tp_as_sequence = &as_sequence,
@@ -455,18 +450,10 @@ set_cache_listener(PyObject *Py_UNUSED(module), PyObject *callback)
 }
 
 static PyMethodDef functions[] = {
-    {"code_cache", code_cache, METH_O, PyDoc_STR("The cache of a code object.")},
-    {"code_caches", code_caches, METH_NOARGS, PyDoc_STR("All caches that there are.")},
-    {"set_cache_listener", set_cache_listener, METH_O,
-     PyDoc_STR("Whom to tell what happens to entries.")},
+    METHOD("code_cache", code_cache, METH_O),
+    METHOD("code_caches", code_caches, METH_NOARGS),
+    METHOD("set_cache_listener", set_cache_listener, METH_O),
     {NULL},
 };
 
-int
-code_cache_exec(PyObject *module)
-{
-    if (PyModule_AddType(module, &CodeCache_Type) < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
-}
+const Part code_cache_part = {.functions = functions, .types = {&CodeCache_Type}};

@@ -39,8 +39,8 @@ free_state(void *extra)
     PyMem_Free(state);
 }
 
-int
-code_state_init(void)
+static int
+begin(PyObject *Py_UNUSED(module))
 {
     if (extra_index >= 0) {
         return 0;
@@ -112,3 +112,5 @@ code_state_first(void)
 {
     return first;
 }
+
+const Part code_state_part = {.begin = begin};

@@ -29,8 +29,6 @@ typedef struct CodeState {
     struct CodeCache *cache; /* NULL until somebody asks for it */
 } CodeState;
 
-int code_state_init(void);
-
 /* NULL where nobody has said anything about the code yet. Never fails. */
 CodeState *code_state(PyCodeObject *code);
 

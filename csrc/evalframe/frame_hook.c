@@ -652,43 +652,26 @@ force_helper(PyObject *Py_UNUSED(module), PyObject *flag)
 }
 
 static PyMethodDef functions[] = {
-    {"install_hook", install_hook, METH_NOARGS, PyDoc_STR("Be there when functions are called.")},
-    {"remove_hook", remove_hook, METH_NOARGS, PyDoc_STR("Put CPython's own evaluator back.")},
-    {"put_hook_aside", put_hook_aside, METH_NOARGS,
-     PyDoc_STR("Do without the hook for a while, if only this thread is there.")},
-    {"put_hook_back", put_hook_back, METH_NOARGS, PyDoc_STR("Have the hook again.")},
-    {"hook_installed", hook_installed, METH_NOARGS, PyDoc_STR("Whether the hook is installed.")},
-    {"set_observer", (PyCFunction)(void (*)(void))set_observer, METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("Whom to tell about the calls of watched codes.")},
-    {"entering_call", entering_call, METH_NOARGS,
-     PyDoc_STR("What the code is called with that the observer is told about.")},
-    {"watch", watch, METH_VARARGS, PyDoc_STR("Tell the observer about the calls of a code.")},
-    {"unwatch", unwatch, METH_O, PyDoc_STR("Tell it no more.")},
-    {"count_call", count_call, METH_O, PyDoc_STR("Count a call that the hook does not see.")},
-    {"watched_calls", watched_calls, METH_O, PyDoc_STR("How often a watched code was called.")},
-    {"set_frame_callback", set_frame_callback, METH_VARARGS,
-     PyDoc_STR("Whom this thread asks what to run in place of a frame.")},
-    {"current_backend", current_backend, METH_NOARGS,
-     PyDoc_STR("What this thread captures for, or None.")},
-    {"parts_will_do", parts_will_do, METH_NOARGS,
-     PyDoc_STR("Whether an entry may run that captures a part of its frame only.")},
-    {"set_skip", (PyCFunction)(void (*)(void))set_skip, METH_VARARGS | METH_KEYWORDS,
-     PyDoc_STR("What is not to be done for a code.")},
-    {"get_skip", get_skip, METH_O, PyDoc_STR("The skip mark of a code, or None.")},
-    {"traced", traced, METH_NOARGS,
-     PyDoc_STR("Whether a trace function of the program's follows this thread.")},
-    {"own_tracer", own_tracer, METH_O,
-     PyDoc_STR("Trace functions with this code are stepper's own, not the program's.")},
-    {"force_helper", force_helper, METH_O,
-     PyDoc_STR("For tests: never run other code in a frame itself.")},
+    METHOD("install_hook", install_hook, METH_NOARGS),
+    METHOD("remove_hook", remove_hook, METH_NOARGS),
+    METHOD("put_hook_aside", put_hook_aside, METH_NOARGS),
+    METHOD("put_hook_back", put_hook_back, METH_NOARGS),
+    METHOD("hook_installed", hook_installed, METH_NOARGS),
+    METHOD("set_observer", set_observer, METH_VARARGS | METH_KEYWORDS),
+    METHOD("entering_call", entering_call, METH_NOARGS),
+    METHOD("watch", watch, METH_VARARGS),
+    METHOD("unwatch", unwatch, METH_O),
+    METHOD("count_call", count_call, METH_O),
+    METHOD("watched_calls", watched_calls, METH_O),
+    METHOD("set_frame_callback", set_frame_callback, METH_VARARGS),
+    METHOD("current_backend", current_backend, METH_NOARGS),
+    METHOD("parts_will_do", parts_will_do, METH_NOARGS),
+    METHOD("set_skip", set_skip, METH_VARARGS | METH_KEYWORDS),
+    METHOD("get_skip", get_skip, METH_O),
+    METHOD("traced", traced, METH_NOARGS),
+    METHOD("own_tracer", own_tracer, METH_O),
+    METHOD("force_helper", force_helper, METH_O),
     {NULL},
 };
 
-int
-frame_hook_exec(PyObject *module)
-{
-    if (code_state_init() < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
-}
+const Part frame_hook_part = {.functions = functions};

@@ -13,7 +13,6 @@
 
 #include "evalframe/leaf_checks.h"
 #include "support/api.h"
-#include "support/constants.h"
 
 #include <stddef.h>
 
@@ -448,32 +447,23 @@ dealloc(GuardProgram *self)
 }
 
 static PyTypeObject GuardProgram_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.GuardProgram",
-    .tp_doc = PyDoc_STR("The check of a cache entry, put together for C."),
-    .tp_basicsize = sizeof(GuardProgram),
+    TYPE(GuardProgram),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(GuardProgram, vectorcall),
-    .tp_call = PyVectorcall_Call,
+    CALLED_SLOTS(GuardProgram),
     .tp_new = new,
     .tp_dealloc = (destructor)dealloc,
     .tp_traverse = (traverseproc)traverse,
     .tp_clear = (inquiry)clear,
 };
 
-int
-guard_program_exec(PyObject *module)
-{
-    static const Constant constants[] = {
-        CONSTANT_OF(STEP_LOCALS),   CONSTANT_OF(STEP_GLOBALS),    CONSTANT_OF(STEP_SCOPE),
-        CONSTANT_OF(STEP_ATTR),     CONSTANT_OF(STEP_ITEM),       CONSTANT_OF(STEP_CLASS),
-        CONSTANT_OF(STEP_OWN_DICT), CONSTANT_OF(TEST_TRUE),       CONSTANT_OF(TEST_OBJ_ID),
-        CONSTANT_OF(TEST_TYPE_ID),  CONSTANT_OF(TEST_NN_MODULE),  CONSTANT_OF(TEST_HAS),
-        CONSTANT_OF(TEST_LACKS),    CONSTANT_OF(TEST_LACKS_ATTR), CONSTANT_OF(TEST_LENGTH),
-        CONSTANT_OF(TEST_EQUALS),   CONSTANT_OF(TEST_FLOAT),      CONSTANT_OF(TEST_SAME),
-        CONSTANT_OF(TEST_CALL),     CONSTANT_OF(TEST_PYTHON),
-    };
-    return constants_add(module, constants, sizeof constants / sizeof *constants) < 0
-               ? -1
-               : PyModule_AddType(module, &GuardProgram_Type);
-}
+static const Constant constants[] = {
+    CONSTANT_OF(STEP_LOCALS),   CONSTANT_OF(STEP_GLOBALS),    CONSTANT_OF(STEP_SCOPE),
+    CONSTANT_OF(STEP_ATTR),     CONSTANT_OF(STEP_ITEM),       CONSTANT_OF(STEP_CLASS),
+    CONSTANT_OF(STEP_OWN_DICT), CONSTANT_OF(TEST_TRUE),       CONSTANT_OF(TEST_OBJ_ID),
+    CONSTANT_OF(TEST_TYPE_ID),  CONSTANT_OF(TEST_NN_MODULE),  CONSTANT_OF(TEST_HAS),
+    CONSTANT_OF(TEST_LACKS),    CONSTANT_OF(TEST_LACKS_ATTR), CONSTANT_OF(TEST_LENGTH),
+    CONSTANT_OF(TEST_EQUALS),   CONSTANT_OF(TEST_FLOAT),      CONSTANT_OF(TEST_SAME),
+    CONSTANT_OF(TEST_CALL),     CONSTANT_OF(TEST_PYTHON),     {NULL},
+};
+
+const Part guard_program_part = {.types = {&GuardProgram_Type}, .constants = constants};

@@ -136,18 +136,12 @@ no_aliasing(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count
 #define FAST(function) (PyCFunction)(void (*)(void)) function, METH_FASTCALL
 
 static PyMethodDef functions[] = {
-    {"check_obj_id", FAST(check_obj_id), PyDoc_STR("Whether it is the object of this id.")},
-    {"check_type_id", FAST(check_type_id), PyDoc_STR("Whether its class is that of this id.")},
-    {"check_nn_module", FAST(check_nn_module),
-     PyDoc_STR("Whether a module is in this mode, and calling it is calling its forward.")},
-    {"no_aliasing", FAST(no_aliasing), PyDoc_STR("Whether no two are the same object.")},
-    {"instance_dict", instance_dict, METH_O,
-     PyDoc_STR("An object's own attributes, without running code of its class.")},
+    METHOD("check_obj_id", check_obj_id, METH_FASTCALL),
+    METHOD("check_type_id", check_type_id, METH_FASTCALL),
+    METHOD("check_nn_module", check_nn_module, METH_FASTCALL),
+    METHOD("no_aliasing", no_aliasing, METH_FASTCALL),
+    METHOD("instance_dict", instance_dict, METH_O),
     {NULL},
 };
 
-int
-leaf_checks_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part leaf_checks_part = {.functions = functions};

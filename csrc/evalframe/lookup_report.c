@@ -49,13 +49,8 @@ set_lookup_listener(PyObject *Py_UNUSED(module), PyObject *callback)
 }
 
 static PyMethodDef functions[] = {
-    {"set_lookup_listener", set_lookup_listener, METH_O,
-     PyDoc_STR("Whom to tell of each lookup that a call makes, when it is over.")},
+    METHOD("set_lookup_listener", set_lookup_listener, METH_O),
     {NULL},
 };
 
-int
-lookup_report_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part lookup_report_part = {.functions = functions};

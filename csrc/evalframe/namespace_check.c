@@ -208,21 +208,13 @@ dealloc(NamespaceCheck *self)
 }
 
 static PyTypeObject NamespaceCheck_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.NamespaceCheck",
-    .tp_doc = PyDoc_STR("Whether names mean what they meant, and functions are what they were."),
-    .tp_basicsize = sizeof(NamespaceCheck),
+    TYPE(NamespaceCheck),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
-    .tp_vectorcall_offset = offsetof(NamespaceCheck, vectorcall),
-    .tp_call = PyVectorcall_Call,
+    CALLED_SLOTS(NamespaceCheck),
     .tp_new = new,
     .tp_dealloc = (destructor)dealloc,
     .tp_traverse = (traverseproc)traverse,
     .tp_clear = (inquiry)clear,
 };
 
-int
-namespace_check_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &NamespaceCheck_Type);
-}
+const Part namespace_check_part = {.types = {&NamespaceCheck_Type}};

@@ -26,7 +26,7 @@ typedef struct {
     PyObject_VAR_HEAD
     PyObject *function;
     PyObject *kept; /* the frame that leaves the call, where somebody else has it; or NULL */
-    PyObject *arguments[1];
+    PyObject *arguments[];
 } ResumeCall;
 
 static void
@@ -49,8 +49,7 @@ dealloc(ResumeCall *self)
 }
 
 static PyMemberDef members[] = {
-    {"function", T_OBJECT_EX, offsetof(ResumeCall, function), READONLY,
-     PyDoc_STR("What is to be called.")},
+    {"function", T_OBJECT_EX, offsetof(ResumeCall, function), READONLY, NULL},
     {NULL},
 };
 
@@ -65,15 +64,12 @@ get_arguments(ResumeCall *self, void *Py_UNUSED(closure))
 }
 
 static PyGetSetDef getters[] = {
-    {"args", (getter)get_arguments, NULL, PyDoc_STR("With what; nothing once it has begun."), NULL},
+    {"args", (getter)get_arguments, NULL, NULL, NULL},
     {NULL},
 };
 
 static PyTypeObject ResumeCall_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.ResumeCall",
-    .tp_doc = PyDoc_STR("A call that a frame leaves to the hook."),
-    .tp_basicsize = offsetof(ResumeCall, arguments),
+    TYPE(ResumeCall),
     .tp_itemsize = sizeof(PyObject *),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = (destructor)dealloc,
@@ -238,21 +234,11 @@ load_special(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t coun
 }
 
 static PyMethodDef functions[] = {
-    {"resume", (PyCFunction)(void (*)(void))resume, METH_FASTCALL,
-     PyDoc_STR("What a frame returns to have a function called once it has ended.")},
-    {"finish", finish, METH_O, PyDoc_STR("What a frame's result comes to.")},
-    {"leave_resume_calls", leave_resume_calls, METH_O,
-     PyDoc_STR("Whether this thread makes the calls itself that frames return.")},
-    {"load_special", (PyCFunction)(void (*)(void))load_special, METH_FASTCALL,
-     PyDoc_STR("A method that a with statement calls, looked up as it does and bound.")},
+    METHOD("resume", resume, METH_FASTCALL),
+    METHOD("finish", finish, METH_O),
+    METHOD("leave_resume_calls", leave_resume_calls, METH_O),
+    METHOD("load_special", load_special, METH_FASTCALL),
     {NULL},
 };
 
-int
-resume_call_exec(PyObject *module)
-{
-    if (PyModule_AddType(module, &ResumeCall_Type) < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
-}
+const Part resume_call_part = {.functions = functions, .types = {&ResumeCall_Type}};

@@ -28,9 +28,7 @@ dealloc(ThreadState *self)
 }
 
 static PyTypeObject ThreadState_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.ThreadState",
-    .tp_basicsize = sizeof(ThreadState),
+    TYPE(ThreadState),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_dealloc = (destructor)dealloc,
 };

@@ -42,12 +42,10 @@ null_bool(PyObject *Py_UNUSED(self))
 
 static PyNumberMethods null_as_number = {.nb_bool = null_bool};
 
+typedef PyObject Null;
+
 static PyTypeObject Null_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Null",
-    .tp_doc = "The type of NULL, which stands for an empty slot of a value stack.",
-    .tp_basicsize = sizeof(PyObject),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
+    TYPE(Null),
     .tp_repr = null_repr,
     .tp_as_number = &null_as_number,
 };
@@ -260,17 +258,13 @@ at_instruction_dealloc(AtInstruction *self)
 }
 
 static PyTypeObject AtInstruction_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.AtInstruction",
-    .tp_doc = "A callback for instruction events, in which value_stack() knows the frame's stack.",
-    .tp_basicsize = sizeof(AtInstruction),
+    TYPE(AtInstruction),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = at_instruction_new,
     .tp_dealloc = (destructor)at_instruction_dealloc,
     .tp_traverse = (traverseproc)at_instruction_traverse,
     .tp_clear = (inquiry)at_instruction_clear,
-    .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(AtInstruction, vectorcall),
+    CALLED_SLOTS(AtInstruction),
 };
 
 /* --- the module --- */
@@ -294,26 +288,21 @@ stack_depth(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"value_stack", value_stack, METH_O, PyDoc_STR("The values on a frame's stack, or None.")},
-    {"put_on_stack", put_on_stack, METH_VARARGS, PyDoc_STR("Exchange a value on the stack.")},
-    {"frame_locals", frame_locals, METH_O, PyDoc_STR("What the fast locals of a frame hold.")},
-    {"stack_depth", stack_depth, METH_VARARGS, PyDoc_STR("The depth before an instruction.")},
+    METHOD("value_stack", value_stack, METH_O),
+    METHOD("put_on_stack", put_on_stack, METH_VARARGS),
+    METHOD("frame_locals", frame_locals, METH_O),
+    METHOD("stack_depth", stack_depth, METH_VARARGS),
     {NULL},
 };
 
-int
-value_stack_exec(PyObject *module)
+static int
+begin(PyObject *module)
 {
-    if (code_state_init() < 0 || PyType_Ready(&Null_Type) < 0
-        || PyModule_AddType(module, &AtInstruction_Type) < 0) {
-        return -1;
-    }
     if (null_object == NULL) {
         null_object = PyObject_New(PyObject, &Null_Type);
     }
-    if (null_object == NULL || PyModule_AddObjectRef(module, "NULL", null_object) < 0
-        || PyModule_AddObjectRef(module, "Null", (PyObject *)&Null_Type) < 0) {
-        return -1;
-    }
-    return PyModule_AddFunctions(module, functions);
+    return null_object == NULL ? -1 : PyModule_AddObjectRef(module, "NULL", null_object);
 }
+
+const Part value_stack_part = {
+    .begin = begin, .functions = functions, .types = {&AtInstruction_Type, &Null_Type}};

@@ -249,18 +249,15 @@ run_dealloc(EventRun *self)
 }
 
 static PyMethodDef methods[] = {
-    {"add", (PyCFunction)(void (*)(void))run_add, METH_FASTCALL, NULL},
-    {"add_at", (PyCFunction)(void (*)(void))run_add_at, METH_FASTCALL, NULL},
-    {"add_late", (PyCFunction)(void (*)(void))run_add_late, METH_FASTCALL, NULL},
-    {"take", (PyCFunction)run_take, METH_NOARGS, NULL},
+    METHOD("add", run_add, METH_FASTCALL),
+    METHOD("add_at", run_add_at, METH_FASTCALL),
+    METHOD("add_late", run_add_late, METH_FASTCALL),
+    METHOD("take", run_take, METH_NOARGS),
     {NULL},
 };
 
 static PyTypeObject EventRun_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.EventRun",
-    .tp_doc = PyDoc_STR("Events that wait to be written."),
-    .tp_basicsize = sizeof(EventRun),
+    TYPE(EventRun),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)run_init,
@@ -270,8 +267,4 @@ static PyTypeObject EventRun_Type = {
     .tp_dealloc = (destructor)run_dealloc,
 };
 
-int
-event_run_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &EventRun_Type);
-}
+const Part event_run_part = {.types = {&EventRun_Type}};

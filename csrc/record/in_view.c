@@ -291,9 +291,9 @@ view_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
 COLLECTED(view, InView, 5)
 
 static PyMethodDef view_methods[] = {
-    {"know", (PyCFunction)view_know, METH_O, NULL},
-    {"exchange", (PyCFunction)view_exchange, METH_VARARGS, NULL},
-    {"forget", (PyCFunction)view_forget, METH_NOARGS, NULL},
+    METHOD("know", view_know, METH_O),
+    METHOD("exchange", view_exchange, METH_VARARGS),
+    METHOD("forget", view_forget, METH_NOARGS),
     {NULL},
 };
 
@@ -303,10 +303,7 @@ static PyMemberDef view_members[] = {
 };
 
 PyTypeObject InView_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.InView",
-    .tp_doc = PyDoc_STR("Which values are in view."),
-    .tp_basicsize = sizeof(InView),
+    TYPE(InView),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = view_new,
     .tp_methods = view_methods,
@@ -332,19 +329,10 @@ static PyMemberDef known_members[] = {
 };
 
 PyTypeObject Viewed_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Viewed",
-    .tp_doc = PyDoc_STR("A value that is in view."),
-    .tp_basicsize = sizeof(Viewed),
+    TYPE(Viewed),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION,
     .tp_members = known_members,
     .tp_dealloc = (destructor)known_dealloc,
 };
 
-int
-in_view_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &InView_Type) < 0 || PyModule_AddType(module, &Viewed_Type) < 0
-               ? -1
-               : 0;
-}
+const Part in_view_part = {.types = {&InView_Type, &Viewed_Type}};

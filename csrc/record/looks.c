@@ -162,23 +162,16 @@ eyes_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 COLLECTED(eyes, Eyes, OBJECTS)
 
 static PyMethodDef eyes_methods[] = {
-    {"look", (PyCFunction)eyes_look, METH_VARARGS, NULL},
+    METHOD("look", eyes_look, METH_VARARGS),
     {NULL},
 };
 
 PyTypeObject Eyes_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Eyes",
-    .tp_doc = PyDoc_STR("How the values of a frame are looked at."),
-    .tp_basicsize = sizeof(Eyes),
+    TYPE(Eyes),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = eyes_new,
     .tp_methods = eyes_methods,
     COLLECTED_SLOTS(eyes),
 };
 
-int
-looks_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &Eyes_Type);
-}
+const Part looks_part = {.types = {&Eyes_Type}};

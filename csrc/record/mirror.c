@@ -139,11 +139,8 @@ static PyGetSetDef getset[] = {
 };
 
 PyTypeObject Mirror_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Mirror",
-    .tp_basicsize = sizeof(Mirror),
+    TYPE(Mirror),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_BASETYPE, /* FrameMirror adds no field to it */
-    .tp_doc = "A symbolic frame as it was at its newest moment.",
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)mirror_init,
     .tp_dealloc = (destructor)mirror_dealloc,

@@ -13,7 +13,6 @@
 #include "record/walks.h"
 
 #include "support/api.h"
-#include "support/constants.h"
 #include "support/lock.h"
 #include "support/names.h"
 
@@ -104,10 +103,7 @@ moves_dealloc(Moves *self)
 }
 
 static PyTypeObject Moves_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Moves",
-    .tp_doc = PyDoc_STR("What the instructions of a code object move."),
-    .tp_basicsize = sizeof(Moves),
+    TYPE(Moves),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = moves_new,
     .tp_traverse = (traverseproc)objects_traverse,
@@ -143,10 +139,7 @@ static PyMemberDef run_members[] = {
 };
 
 static PyTypeObject RunState_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.RunState",
-    .tp_doc = PyDoc_STR("Where a frame of watched code is."),
-    .tp_basicsize = sizeof(RunState),
+    TYPE(RunState),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_members = run_members,
@@ -615,29 +608,18 @@ unless_moved_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs)
 COLLECTED(callback, UnlessMoved, UNLESS_MOVED_OBJECTS)
 
 static PyTypeObject UnlessMoved_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.UnlessMoved",
-    .tp_doc = PyDoc_STR("A callback for what is more than a move of values."),
-    .tp_basicsize = sizeof(UnlessMoved),
+    TYPE(UnlessMoved),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = unless_moved_new,
-    .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(UnlessMoved, vectorcall),
+    CALLED_SLOTS(UnlessMoved),
     COLLECTED_SLOTS(callback),
 };
 
-int
-moves_exec(PyObject *module)
-{
-    static const Constant operations[] = {
-        CONSTANT_OF(LOAD), CONSTANT_OF(CONST), CONSTANT_OF(NULL_SLOT), CONSTANT_OF(COPY),
-        CONSTANT_OF(SWAP), CONSTANT_OF(POP),   CONSTANT_OF(STORE),     CONSTANT_OF(DELETE),
-        CONSTANT_OF(TOPS), CONSTANT_OF(MAKE),  CONSTANT_OF(TOPS_IF),
-    };
-    return constants_add(module, operations, sizeof operations / sizeof *operations) < 0
-                   || PyModule_AddType(module, &Moves_Type) < 0
-                   || PyModule_AddType(module, &RunState_Type) < 0
-                   || PyModule_AddType(module, &UnlessMoved_Type) < 0
-               ? -1
-               : 0;
-}
+static const Constant constants[] = {
+    CONSTANT_OF(LOAD), CONSTANT_OF(CONST), CONSTANT_OF(NULL_SLOT), CONSTANT_OF(COPY),
+    CONSTANT_OF(SWAP), CONSTANT_OF(POP),   CONSTANT_OF(STORE),     CONSTANT_OF(DELETE),
+    CONSTANT_OF(TOPS), CONSTANT_OF(MAKE),  CONSTANT_OF(TOPS_IF),   {NULL},
+};
+
+const Part moves_part = {.types = {&Moves_Type, &RunState_Type, &UnlessMoved_Type},
+                         .constants = constants};

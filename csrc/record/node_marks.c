@@ -154,10 +154,7 @@ static PyMemberDef members[] = {
 };
 
 PyTypeObject NodeMarks_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.NodeMarks",
-    .tp_doc = PyDoc_STR("Which nodes of an FX graph came and went since they were reported."),
-    .tp_basicsize = sizeof(NodeMarks),
+    TYPE(NodeMarks),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)marks_init,

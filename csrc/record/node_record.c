@@ -499,20 +499,14 @@ records_dealloc(NodeRecords *self)
 }
 
 static PyMethodDef methods[] = {
-    {"record", (PyCFunction)(void (*)(void))records_record, METH_FASTCALL, NULL},
-    {"target", (PyCFunction)records_target, METH_O, NULL},
-    {"arguments", (PyCFunction)records_arguments, METH_O, NULL},
-    {"rank", (PyCFunction)records_rank, METH_O, NULL},
-    {"forget", (PyCFunction)records_forget, METH_NOARGS, NULL},
-    {NULL},
+    METHOD("record", records_record, METH_FASTCALL), METHOD("target", records_target, METH_O),
+    METHOD("arguments", records_arguments, METH_O),  METHOD("rank", records_rank, METH_O),
+    METHOD("forget", records_forget, METH_NOARGS),   {NULL},
 };
 
 PyTypeObject NodeRecords_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.NodeRecords",
-    .tp_doc = PyDoc_STR("Puts nodes of an FX graph into records."),
+    TYPE(NodeRecords),
     .tp_base = &NodeMarks_Type,
-    .tp_basicsize = sizeof(NodeRecords),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)records_init,

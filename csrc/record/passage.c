@@ -128,8 +128,8 @@ passage_dealloc(Passage *self)
 }
 
 static PyMethodDef passage_methods[] = {
-    {"end", (PyCFunction)passage_end, METH_O, NULL},
-    {"again", (PyCFunction)passage_again, METH_O, NULL},
+    METHOD("end", passage_end, METH_O),
+    METHOD("again", passage_again, METH_O),
     {NULL},
 };
 
@@ -139,10 +139,7 @@ static PyMemberDef passage_members[] = {
 };
 
 PyTypeObject Passage_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Passage",
-    .tp_doc = PyDoc_STR("Moments that are told again."),
-    .tp_basicsize = sizeof(Passage),
+    TYPE(Passage),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = passage_new,
     .tp_methods = passage_methods,
@@ -152,8 +149,4 @@ PyTypeObject Passage_Type = {
     .tp_dealloc = (destructor)passage_dealloc,
 };
 
-int
-passage_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &Passage_Type);
-}
+const Part passage_part = {.types = {&Passage_Type}};

@@ -30,7 +30,6 @@
 #include "record/known.h"
 #include "record/node_record.h"
 #include "support/api.h"
-#include "support/constants.h"
 #include "support/fields.h"
 #include "support/names.h"
 
@@ -504,40 +503,37 @@ static PyGetSetDef getset[] = {
 };
 
 static PyMethodDef methods[] = {
-    {"step", (PyCFunction)(void (*)(void))steps_step, METH_FASTCALL, NULL},
-    {"note_position", (PyCFunction)steps_note_position, METH_O, NULL},
-    {"flush", (PyCFunction)steps_flush, METH_NOARGS, NULL},
-    {"record_whole", (PyCFunction)steps_record_whole, METH_O, NULL},
-    {"touched", (PyCFunction)steps_touched, METH_O, NULL},
-    {"number", (PyCFunction)steps_number, METH_O, NULL},
-    {"restart", (PyCFunction)steps_restart, METH_NOARGS, NULL},
-    {"clear", (PyCFunction)steps_clear, METH_NOARGS, NULL},
-    {"add", (PyCFunction)steps_add, METH_VARARGS, NULL},
-    {"clock", (PyCFunction)steps_clock, METH_NOARGS, NULL},
-    {"take", (PyCFunction)steps_take, METH_NOARGS, NULL},
-    {"hear_frames", (PyCFunction)frames_hear, METH_VARARGS, NULL},
-    {"write_frames", (PyCFunction)(void (*)(void))frame_rows_write, METH_FASTCALL, NULL},
-    {"take_frames", (PyCFunction)(void (*)(void))frame_rows_take, METH_FASTCALL, NULL},
-    {"follow", (PyCFunction)(void (*)(void))frames_follow, METH_FASTCALL, NULL},
-    {"frame_entered", (PyCFunction)(void (*)(void))frames_entered, METH_FASTCALL, NULL},
-    {"frame_left", (PyCFunction)frames_left, METH_O, NULL},
-    {"node_inserted", (PyCFunction)node_marks_inserted, METH_O, NULL},
-    {"node_removed", (PyCFunction)node_marks_removed, METH_O, NULL},
-    {"guard_added", (PyCFunction)guard_marks_add, METH_O, NULL},
-    {"watch_guards", (PyCFunction)(void (*)(void))guard_marks_watch, METH_FASTCALL, NULL},
-    {"guards_seen", (PyCFunction)guard_marks_seen, METH_O, NULL},
-    {"take_guards", (PyCFunction)guard_marks_take, METH_NOARGS, NULL},
-    {"guard_made", (PyCFunction)made_marks_add, METH_O, NULL},
-    {"take_made", (PyCFunction)made_marks_take, METH_NOARGS, NULL},
+    METHOD("step", steps_step, METH_FASTCALL),
+    METHOD("note_position", steps_note_position, METH_O),
+    METHOD("flush", steps_flush, METH_NOARGS),
+    METHOD("record_whole", steps_record_whole, METH_O),
+    METHOD("touched", steps_touched, METH_O),
+    METHOD("number", steps_number, METH_O),
+    METHOD("restart", steps_restart, METH_NOARGS),
+    METHOD("clear", steps_clear, METH_NOARGS),
+    METHOD("add", steps_add, METH_VARARGS),
+    METHOD("clock", steps_clock, METH_NOARGS),
+    METHOD("take", steps_take, METH_NOARGS),
+    METHOD("hear_frames", frames_hear, METH_VARARGS),
+    METHOD("write_frames", frame_rows_write, METH_FASTCALL),
+    METHOD("take_frames", frame_rows_take, METH_FASTCALL),
+    METHOD("follow", frames_follow, METH_FASTCALL),
+    METHOD("frame_entered", frames_entered, METH_FASTCALL),
+    METHOD("frame_left", frames_left, METH_O),
+    METHOD("node_inserted", node_marks_inserted, METH_O),
+    METHOD("node_removed", node_marks_removed, METH_O),
+    METHOD("guard_added", guard_marks_add, METH_O),
+    METHOD("watch_guards", guard_marks_watch, METH_FASTCALL),
+    METHOD("guards_seen", guard_marks_seen, METH_O),
+    METHOD("take_guards", guard_marks_take, METH_NOARGS),
+    METHOD("guard_made", made_marks_add, METH_O),
+    METHOD("take_made", made_marks_take, METH_NOARGS),
     {NULL},
 };
 
 PyTypeObject Steps_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Steps",
-    .tp_basicsize = sizeof(Steps),
+    TYPE(Steps),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
-    .tp_doc = "Notes steps and makes moments of them.",
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)steps_init,
     .tp_dealloc = (destructor)steps_dealloc,
@@ -548,20 +544,15 @@ PyTypeObject Steps_Type = {
     .tp_getset = getset,
 };
 
-int
-steps_exec(PyObject *module)
-{
-    static const Constant constants[] = {
-        CONSTANT_OF(ORDINARY), CONSTANT_OF(CONSTANT),       CONSTANT_OF(LAZY),
-        CONSTANT_OF(NOTHING),  CONSTANT_OF(KEYFRAME_EVERY), CONSTANT_OF(MOMENTS_PER_COMMIT),
-    };
-    if (constants_add(module, constants, sizeof constants / sizeof *constants) < 0) {
-        return -1;
-    }
-    return PyModule_AddType(module, &Mirror_Type) < 0
-                   || PyModule_AddType(module, &NodeMarks_Type) < 0
-                   || PyModule_AddType(module, &NodeRecords_Type) < 0
-                   || PyModule_AddType(module, &Steps_Type) < 0
-               ? -1
-               : 0;
-}
+static const Constant constants[] = {
+    CONSTANT_OF(ORDINARY),
+    CONSTANT_OF(CONSTANT),
+    CONSTANT_OF(LAZY),
+    CONSTANT_OF(NOTHING),
+    CONSTANT_OF(KEYFRAME_EVERY),
+    CONSTANT_OF(MOMENTS_PER_COMMIT),
+    {NULL},
+};
+
+const Part steps_part = {.types = {&Mirror_Type, &NodeMarks_Type, &NodeRecords_Type, &Steps_Type},
+                         .constants = constants};

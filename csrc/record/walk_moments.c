@@ -247,7 +247,7 @@ walk_looked(WalkState *self, PyObject *args)
 }
 
 static PyMethodDef walk_methods[] = {
-    {"looked", (PyCFunction)walk_looked, METH_VARARGS, NULL},
+    METHOD("looked", walk_looked, METH_VARARGS),
     {NULL},
 };
 
@@ -265,10 +265,7 @@ static PyMemberDef frame_members[] = {
 };
 
 PyTypeObject WalkFrameState_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.WalkFrameState",
-    .tp_doc = PyDoc_STR("What changes of a walk's frame with each moment."),
-    .tp_basicsize = sizeof(WalkFrameState),
+    TYPE(WalkFrameState),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_members = frame_members,
@@ -285,10 +282,7 @@ static PyMemberDef walk_members[] = {
 };
 
 PyTypeObject WalkState_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.WalkState",
-    .tp_doc = PyDoc_STR("What changes of a walk with each moment."),
-    .tp_basicsize = sizeof(WalkState),
+    TYPE(WalkState),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_methods = walk_methods,
@@ -296,11 +290,4 @@ PyTypeObject WalkState_Type = {
     COLLECTED_SLOTS(walk_state),
 };
 
-int
-walk_moments_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &WalkFrameState_Type) < 0
-                   || PyModule_AddType(module, &WalkState_Type) < 0
-               ? -1
-               : 0;
-}
+const Part walk_moments_part = {.types = {&WalkFrameState_Type, &WalkState_Type}};

@@ -160,12 +160,8 @@ fields(PyObject *Py_UNUSED(module), PyObject *object)
 }
 
 static PyMethodDef methods[] = {
-    {"fields", fields, METH_O, NULL},
+    METHOD("fields", fields, METH_O),
     {NULL},
 };
 
-int
-fields_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, methods);
-}
+const Part fields_part = {.functions = methods};

@@ -113,29 +113,18 @@ hook_release(Hook *self, PyObject *Py_UNUSED(ignored))
 }
 
 static PyMethodDef methods[] = {
-    {"release", (PyCFunction)hook_release, METH_NOARGS, PyDoc_STR("Do nothing from now on.")},
+    METHOD("release", hook_release, METH_NOARGS),
     {NULL},
 };
 
 static PyTypeObject Hook_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Hook",
-    .tp_doc = PyDoc_STR("A hook with a net under it."),
-    .tp_basicsize = sizeof(Hook),
+    TYPE(Hook),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)hook_init,
-    .tp_call = PyVectorcall_Call,
-    .tp_vectorcall_offset = offsetof(Hook, vectorcall),
+    CALLED_SLOTS(Hook),
     .tp_methods = methods,
     COLLECTED_SLOTS(hook),
 };
 
-int
-hook_exec(PyObject *module)
-{
-    return PyModule_AddType(module, &ReentrantLock_Type) < 0
-                   || PyModule_AddType(module, &Writing_Type) < 0
-               ? -1
-               : PyModule_AddType(module, &Hook_Type);
-}
+const Part hook_part = {.types = {&ReentrantLock_Type, &Writing_Type, &Hook_Type}};

@@ -187,13 +187,13 @@ lock_dealloc(ReentrantLock *self)
 }
 
 static PyMethodDef methods[] = {
-    {"acquire", (PyCFunction)(void (*)(void))lock_acquire, METH_VARARGS | METH_KEYWORDS, NULL},
-    {"release", (PyCFunction)lock_release, METH_NOARGS, NULL},
-    {"__enter__", (PyCFunction)lock_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)lock_release, METH_VARARGS, NULL},
-    {"during", (PyCFunction)(void (*)(void))lock_during, METH_FASTCALL | METH_KEYWORDS, NULL},
-    {"depth", (PyCFunction)depth_of, METH_NOARGS, NULL},
-    {"unwind", (PyCFunction)unwind, METH_O, NULL},
+    METHOD("acquire", lock_acquire, METH_VARARGS | METH_KEYWORDS),
+    METHOD("release", lock_release, METH_NOARGS),
+    METHOD("__enter__", lock_enter, METH_NOARGS),
+    METHOD("__exit__", lock_release, METH_VARARGS),
+    METHOD("during", lock_during, METH_FASTCALL | METH_KEYWORDS),
+    METHOD("depth", depth_of, METH_NOARGS),
+    METHOD("unwind", unwind, METH_O),
     {NULL},
 };
 
@@ -203,15 +203,8 @@ static PyGetSetDef getters[] = {
 };
 
 PyTypeObject ReentrantLock_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.ReentrantLock",
-    .tp_doc = PyDoc_STR("The lock to write: a lock that its owner can take again."),
-    .tp_basicsize = sizeof(ReentrantLock),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
-    .tp_new = lock_new,
-    .tp_dealloc = (destructor)lock_dealloc,
-    .tp_methods = methods,
-    .tp_getset = getters,
+    TYPE(ReentrantLock),   .tp_new = lock_new,   .tp_dealloc = (destructor)lock_dealloc,
+    .tp_methods = methods, .tp_getset = getters,
 };
 
 /* --- the lock, and the word whether it is for a walk --- */
@@ -264,17 +257,13 @@ writing_dealloc(Writing *self)
 }
 
 static PyMethodDef writing_methods[] = {
-    {"__enter__", (PyCFunction)writing_enter, METH_NOARGS, NULL},
-    {"__exit__", (PyCFunction)writing_exit, METH_VARARGS, NULL},
+    METHOD("__enter__", writing_enter, METH_NOARGS),
+    METHOD("__exit__", writing_exit, METH_VARARGS),
     {NULL},
 };
 
 PyTypeObject Writing_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Writing",
-    .tp_doc = PyDoc_STR("The lock, and the word whether it is for writing a moment of a walk."),
-    .tp_basicsize = sizeof(Writing),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
+    TYPE(Writing),
     .tp_new = writing_new,
     .tp_dealloc = (destructor)writing_dealloc,
     .tp_methods = writing_methods,

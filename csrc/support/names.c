@@ -7,8 +7,8 @@ static const char *const texts[] = {STEPPER_NAMES(NAME), STEPPER_TEXTS(TEXT)};
 
 Names names_made;
 
-int
-names_exec(PyObject *Py_UNUSED(module))
+static int
+begin(PyObject *Py_UNUSED(module))
 {
     PyObject **places = (PyObject **)&names_made;
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
@@ -18,3 +18,5 @@ names_exec(PyObject *Py_UNUSED(module))
     }
     return 0;
 }
+
+const Part names_part = {.begin = begin};

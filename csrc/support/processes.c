@@ -377,13 +377,8 @@ hook_processes(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef methods[] = {
-    {"hook_processes", hook_processes, METH_VARARGS,
-     PyDoc_STR("Put hooks into the functions that start and end processes.")},
+    METHOD("hook_processes", hook_processes, METH_VARARGS),
     {NULL},
 };
 
-int
-processes_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, methods);
-}
+const Part processes_part = {.functions = methods};

@@ -63,14 +63,9 @@ shortened_at(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"shortened", shortened, METH_VARARGS, PyDoc_STR("A text in at most so many characters.")},
-    {"shortened_at", shortened_at, METH_VARARGS,
-     PyDoc_STR("How much of a text is kept when it has more than so many characters.")},
+    METHOD("shortened", shortened, METH_VARARGS),
+    METHOD("shortened_at", shortened_at, METH_VARARGS),
     {NULL},
 };
 
-int
-shorten_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part shorten_part = {.functions = functions};

@@ -36,13 +36,8 @@ shortest(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 }
 
 static PyMethodDef functions[] = {
-    {"shortest", (PyCFunction)(void (*)(void))shortest, METH_FASTCALL,
-     PyDoc_STR("What the last of so many calls returns, and nanoseconds of the shortest.")},
+    METHOD("shortest", shortest, METH_FASTCALL),
     {NULL},
 };
 
-int
-shortest_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part shortest_part = {.functions = functions};

@@ -11,7 +11,6 @@
 
 #include "module.h"
 
-#include "support/constants.h"
 #include "support/grow.h"
 
 #include <stdint.h>
@@ -314,29 +313,24 @@ sieve_dealloc(Sieve *self)
 }
 
 static PyMethodDef methods[] = {
-    {"kept", (PyCFunction)kept, METH_O, PyDoc_STR("The places of what may hold a secret.")},
-    {"kinds", (PyCFunction)kinds, METH_O, PyDoc_STR("The kinds of what a text may hold.")},
+    METHOD("kept", kept, METH_O),
+    METHOD("kinds", kinds, METH_O),
     {NULL},
 };
 
 static PyTypeObject Sieve_Type = {
-    PyVarObject_HEAD_INIT(NULL, 0)
-    .tp_name = "stepper._C.Sieve",
-    .tp_doc = PyDoc_STR("Lets texts through that surely hold none of its patterns."),
-    .tp_basicsize = sizeof(Sieve),
-    .tp_flags = Py_TPFLAGS_DEFAULT,
+    TYPE(Sieve),
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)sieve_init,
     .tp_dealloc = (destructor)sieve_dealloc,
     .tp_methods = methods,
 };
 
-int
-sieve_exec(PyObject *module)
-{
-    static const Constant constants[] = {CONSTANT_OF(FOLLOWS_ANYTHING), CONSTANT_OF(FOLLOWS_RANDOM),
-                                         CONSTANT_OF(FOLLOWS_VALUE)};
-    return constants_add(module, constants, sizeof constants / sizeof *constants) < 0
-               ? -1
-               : PyModule_AddType(module, &Sieve_Type);
-}
+static const Constant constants[] = {
+    CONSTANT_OF(FOLLOWS_ANYTHING),
+    CONSTANT_OF(FOLLOWS_RANDOM),
+    CONSTANT_OF(FOLLOWS_VALUE),
+    {NULL},
+};
+
+const Part sieve_part = {.types = {&Sieve_Type}, .constants = constants};

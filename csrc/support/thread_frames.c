@@ -79,13 +79,8 @@ thread_frames(PyObject *Py_UNUSED(module), PyObject *args)
 }
 
 static PyMethodDef functions[] = {
-    {"thread_frames", thread_frames, METH_VARARGS,
-     PyDoc_STR("What the frames of a thread run, innermost first.")},
+    METHOD("thread_frames", thread_frames, METH_VARARGS),
     {NULL, NULL, 0, NULL},
 };
 
-int
-thread_frames_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part thread_frames_part = {.functions = functions};

@@ -111,17 +111,17 @@ call_undisturbed(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t 
 }
 
 static PyMethodDef functions[] = {
-    {"call_undisturbed", (PyCFunction)(void (*)(void))call_undisturbed,
-     METH_FASTCALL | METH_KEYWORDS,
-     PyDoc_STR("Call a function, and keep signals and trace functions out meanwhile.")},
+    METHOD("call_undisturbed", call_undisturbed, METH_FASTCALL | METH_KEYWORDS),
     {NULL},
 };
 
-int
-undisturbed_exec(PyObject *module)
+static int
+begin(PyObject *Py_UNUSED(module))
 {
     PyObject *signals = PyImport_ImportModule("_signal");
     getsignal = signals == NULL ? NULL : PyObject_GetAttrString(signals, "getsignal");
     Py_XDECREF(signals);
-    return getsignal == NULL ? -1 : PyModule_AddFunctions(module, functions);
+    return getsignal == NULL ? -1 : 0;
 }
+
+const Part undisturbed_part = {.begin = begin, .functions = functions};

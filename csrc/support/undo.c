@@ -81,13 +81,8 @@ call_and_undo(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t cou
 }
 
 static PyMethodDef functions[] = {
-    {"call_and_undo", (PyCFunction)(void (*)(void))call_and_undo, METH_FASTCALL,
-     PyDoc_STR("Call a function, and then, whatever ended it, what undoes it.")},
+    METHOD("call_and_undo", call_and_undo, METH_FASTCALL),
     {NULL},
 };
 
-int
-undo_exec(PyObject *module)
-{
-    return PyModule_AddFunctions(module, functions);
-}
+const Part undo_part = {.functions = functions};
