@@ -31,6 +31,7 @@ from stepper.native.exc import unimplemented
 _DICT: Any = type.__dict__["__dict__"]
 _MRO: Any = type.__dict__["__mro__"]
 _FLAGS: Any = type.__dict__["__flags__"]
+_MODULE: Any = type.__dict__["__module__"]
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 MISSING: object = object()
@@ -113,6 +114,15 @@ def flags_of(cls: type) -> int:
     """What Python knows of a class, as bits."""
     found: int = _FLAGS.__get__(cls)
     return found
+
+
+def module_of(cls: type) -> str:
+    """The module that a class says it is of, whatever its class says; empty: of none."""
+    try:
+        said: object = _MODULE.__get__(cls)
+    except AttributeError:
+        return ""
+    return said if type(said) is str else ""
 
 
 def says_its_class(kind: type) -> bool:

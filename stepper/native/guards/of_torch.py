@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from stepper._C import NamespaceCheck
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import is_fixed, lookup
+from stepper.native.guards.class_dicts import is_fixed, lookup, module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import TORCH, is_library
 from stepper.native.versions import FILLED_WHEN_ASKED
@@ -121,7 +121,7 @@ def _read(function: types.FunctionType) -> _Read:
 
 def _is_class_of_torch(value: object) -> TypeGuard[type]:
     """Whether it is a class of torch's that can be changed."""
-    return isinstance(value, type) and _family(value.__module__) == "torch" and not is_fixed(value)
+    return isinstance(value, type) and _family(module_of(value)) == "torch" and not is_fixed(value)
 
 
 def _methods(cls: type) -> list[object]:
@@ -176,12 +176,17 @@ def _belongs(value: object, module: str) -> bool:
         return False
     if kind is types.FunctionType:
         source: Any = value
-        return is_library(source.__code__.co_filename) or _family(source.__module__) == _family(
-            module
-        )
+        own = (_family(module), _REQUIRED)
+        return is_library(source.__code__.co_filename) or _family(source.__module__) in own
     cls = value if isinstance(value, type) else kind
-    file = getattr(sys.modules.get(cls.__module__), "__file__", None)
-    return file is None or is_library(file) or _family(cls.__module__) == _family(module)
+    said = module_of(cls)
+    file = getattr(sys.modules.get(said), "__file__", None)
+    own = (_family(module), _REQUIRED)
+    return bool(said) and (file is None or is_library(file) or _family(said) in own)
+
+
+_REQUIRED = "typing_extensions"
+"""What torch has what newer Pythons have from: no package of the program's."""
 
 
 def _family(module: str) -> str:

@@ -25,7 +25,7 @@ from torch.fx.proxy import GraphAppendingTracer
 from stepper._C import call_undisturbed
 from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import Consulted
+from stepper.native.guards.class_dicts import Consulted, module_of
 from stepper.native.guards.guard import Guard
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import GlobalState
@@ -308,7 +308,7 @@ class OutputGraph:
     def install_class_guards(self) -> None:
         """Have checked what was found in classes."""
         for found in self.consulted.classes():
-            name = f"{found.cls.__module__}.{found}"
+            name = f"{module_of(found.cls)}.{found}"
             self.install_guard(None, GuardBuilder.CLASS_ATTRIBUTES, found, name, key=id(found.cls))
 
     @lines_as_found

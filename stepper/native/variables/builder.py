@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
@@ -284,10 +285,10 @@ class VariableBuilder:
                 return torch_functions.TorchInGraphFunctionVariable(
                     value, source=source, guards=guards
                 )
-            if value.__module__ == "builtins" and issubclass(value, BaseException):
+            if module_of(value) == "builtins" and issubclass(value, BaseException):
                 guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
                 return ExceptionClassVariable(value, source=source, guards=guards)
-            if value.__module__ == "builtins":
+            if module_of(value) == "builtins":
                 guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
                 return BuiltinVariable(value, source=source, guards=guards)
             guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)

@@ -9,7 +9,7 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from stepper.native.bytecode.bytecode_analysis import argument_count
-from stepper.native.guards.class_dicts import MISSING, find, has, lookup, order_of
+from stepper.native.guards.class_dicts import MISSING, find, has, lookup, module_of, order_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, CallSource, GetItemSource, LocalSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 def is_stand_in(value: object) -> bool:
     """Whether a module of torch's has its attributes from another object."""
     kind = type(value)
-    behind = STAND_INS.get(kind.__module__)
+    behind = STAND_INS.get(module_of(kind))
     if behind is None or types.ModuleType not in order_of(kind):
         return False
     own = types.ModuleType.__getattribute__(value, "__dict__")
@@ -83,7 +83,7 @@ class PythonModuleVariable(VariableTracker):
             if of_class is not MISSING and is_data_descriptor(of_class):
                 raise self.refuse(f"attribute {name}")
             if name not in self.value.__dict__ and of_class is MISSING:
-                behind = self.value.__dict__[STAND_INS[kind.__module__]]
+                behind = self.value.__dict__[STAND_INS[module_of(kind)]]
                 found = tx.build(AttrSource(self._source(), name), getattr(behind, name))
                 return found.with_guards(self.guards)
         if name not in self.value.__dict__:

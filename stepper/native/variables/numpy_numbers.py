@@ -15,6 +15,7 @@ import contextlib
 from typing import TYPE_CHECKING
 
 from stepper.native.exc import Unsupported
+from stepper.native.guards.class_dicts import module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import NUMPY
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker
@@ -49,7 +50,7 @@ if NUMPY is not None:
 def wrap_numpy(builder: VariableBuilder, value: object) -> VariableTracker | None:
     """The tracker of an array or number of NumPy's, of a class of such, or of what computes with
     them; None: it is none of these."""
-    if NUMPY is None or not type(value).__module__.startswith(("numpy", "builtins")):
+    if NUMPY is None or not module_of(type(value)).startswith(("numpy", "builtins")):
         return None
     if type(value) is NUMPY.ndarray:
         return wrap_array(builder.tx, builder.source, value)

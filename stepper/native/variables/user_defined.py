@@ -25,6 +25,7 @@ from stepper.native.guards.class_dicts import (
     find,
     has,
     lookup,
+    module_of,
     order_of,
     says_its_class,
 )
@@ -220,7 +221,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         from stepper.native.variables.new_object import make_new
 
         made = polyfilled.call(tx, self.value, self, args, kwargs)
-        if made is None and self.value.__module__ == "torch.return_types":
+        if made is None and module_of(self.value) == "torch.return_types":
             made = self._struct_sequence(tx, args, kwargs)
         if made is None and issubclass(type(self.value), enum.EnumMeta):
             made = self._member(tx, args, kwargs)

@@ -571,11 +571,26 @@ def _no_longer_made_like_that(x: torch.Tensor) -> Any:
     return x + 1, _raised(lambda: Once(x))
 
 
+class Unnamed(type):
+    @property
+    def __module__(cls) -> str:  # type: ignore[override]  # a class can say anything
+        raise AttributeError
+
+
+class OfNoModule(metaclass=Unnamed):
+    pass
+
+
+def _of_no_module(x: torch.Tensor) -> Any:
+    return x + 1, isinstance(OfNoModule, Unnamed), hasattr(OfNoModule, "__module__")
+
+
 @pytest.mark.parametrize(
     "function",
     [
         _held_and_changed, _changed_by_its_iterator, _refused_by_python, _one_object,
         _emptied_step_by_step, _read_by_ones_own_method, _what_c_keeps, _no_longer_made_like_that,
+        _of_no_module,
     ],
 )  # fmt: skip
 def test_what_pythons_own_tests_have_found(function: Any) -> None:

@@ -298,6 +298,10 @@ print(right)
 """
 
 
+@pytest.mark.skipif(
+    torch.__version__.startswith("2.11."),
+    reason="two fake modes at once crash this torch by itself",
+)
 def test_one_engine_in_a_thread_while_the_other_runs_in_another(
     run_python: Callable[..., subprocess.CompletedProcess[str]],
 ) -> None:
