@@ -27,6 +27,8 @@ NAMES = {
 
 for module in USE_IT:
     import_module(module)
+# Python 3.13 would start all programs so.
+sys.modules["subprocess"]._USE_POSIX_SPAWN = False  # type: ignore[attr-defined]  # no stub has it
 for module in MODULES:
     sys.modules[module] = None  # type: ignore[assignment]  # so an import of it fails
 for holder, names in NAMES.items():

@@ -31,7 +31,7 @@ from stepper.native.exc import unimplemented
 _DICT: Any = type.__dict__["__dict__"]
 _MRO: Any = type.__dict__["__mro__"]
 _FLAGS: Any = type.__dict__["__flags__"]
-_MODULE: Any = type.__dict__["__module__"]
+_MODULE: GetSetDescriptorType = type.__dict__["__module__"]
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
 MISSING: object = object()
