@@ -6,7 +6,7 @@ earlier one has changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stepper.native.codegen.pycodegen import PyCodegen
@@ -93,13 +93,17 @@ def write_changes(codegen: PyCodegen) -> None:
             _write_change(codegen, owner, name)
 
 
+_CONTENTS = "[contents]"
+"""What stands for all that an object of a container's subclass holds: no attribute's name."""
+
+
 def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:
     if getattr(owner, "holder", None) is not None:
         if isinstance(newest, ListVariable):
             ListVariable.reconstruct(newest, codegen)
         else:
             write_items(codegen, newest.items)
-        name = "contents"
+        name = _CONTENTS
     elif isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
         name = "[:]"
@@ -108,7 +112,7 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
         name = "steps"
     elif isinstance(newest, ListIteratorVariable):
         codegen.load_const(newest.taken_since(codegen, owner))
-        name = "next"
+        name = ""
     elif isinstance(newest, ConstDictVariable):
         if newest.only_grew:
             name = "update"
@@ -143,33 +147,25 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
         newest: Any = codegen.newest(owner)
         newest.write_steps(codegen, newest.steps)
         codegen.pop_top()
-    elif name in ("contents", "next"):
-        kept = codegen.temporary()
-        codegen.store(kept)
-        codegen.load_callable(advanced if name == "next" else put_contents)
-        codegen(owner if name == "next" else owner.holder)
-        codegen.emit("LOAD_FAST", kept)
-        codegen.call(2)
-        codegen.pop_top()
+    elif name == _CONTENTS:
+        _call(codegen, put_contents, owner.holder)
+    elif isinstance(owner, ListIteratorVariable):
+        _call(codegen, advanced, owner)
     elif isinstance(owner, ListVariable):
         codegen(owner)
         codegen.load_const(None)
         codegen.load_const(None)
         codegen.build("BUILD_SLICE", 2)
         codegen.emit("STORE_SUBSCR")
+    elif isinstance(owner, ConstDictVariable) and name == "steps":
+        _call(codegen, follow_steps, owner)
     elif isinstance(owner, ConstDictVariable):
         kept = codegen.temporary()
         codegen.store(kept)
-        if name == "steps":
-            codegen.load_callable(follow_steps)
-            codegen(owner)
-            codegen.emit("LOAD_FAST", kept)
-            codegen.call(2)
-        else:
-            codegen(owner)
-            codegen.load_method(name)
-            codegen.emit("LOAD_FAST", kept)
-            codegen.call_method(1)
+        codegen(owner)
+        codegen.load_method(name)
+        codegen.emit("LOAD_FAST", kept)
+        codegen.call_method(1)
         codegen.pop_top()
     elif isinstance(owner, ContextVariable):
         raise owner.refuse("a change that lasts")
@@ -186,6 +182,17 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
     else:
         codegen(owner)
         codegen.emit("STORE_ATTR", name)
+
+
+def _call(codegen: PyCodegen, function: Callable[..., object], owner: VariableTracker) -> None:
+    """Call a function with a value and what is on the stack; its result is let go."""
+    kept = codegen.temporary()
+    codegen.store(kept)
+    codegen.load_callable(function)
+    codegen(owner)
+    codegen.emit("LOAD_FAST", kept)
+    codegen.call(2)
+    codegen.pop_top()
 
 
 def write_own_cells(codegen: PyCodegen, names: Iterable[str]) -> None:

@@ -74,8 +74,9 @@ def callback_for(backend: Backend, settings: Callable[[], Settings]) -> Callable
     def convert(
         code: types.CodeType, function: types.FunctionType, f_locals: dict[str, Any]
     ) -> GuardedCode | None:
-        nopython = not _C.parts_will_do()
+        nopython = False
         try:
+            nopython = not _C.parts_will_do()
             return convert_frame(code, function, f_locals, backend, nopython, settings())
         except RecursionError:  # there may be room for the frame, if not for looking at it
             if nopython:

@@ -334,6 +334,7 @@ class OutputGraph:
             else (self.graph.inserting_before(next(iter(self.graph.nodes), end_of(self.graph))))
         ):
             node = self.graph.placeholder(input_name(source))
+            node.target = node.name  # what it is called in the code: no two are called the same
         self._remember(self.graphargs, node, GraphArg(source, value))
         self.note_node(node, fake, NO_GUARDS)
         before = self._inputs

@@ -600,7 +600,8 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
     kinds = _classes_of(tx, classes)
     found = [class_of(each) for each in kinds]
     kind = value.python_type()
-    if says_its_class(kind):  # `isinstance` asks, too
+    if says_its_class(kind) or type(lookup(kind, "__getattribute__")) is types.FunctionType:
+        # `isinstance` asks the object, too.
         raise value.refuse("isinstance()")
     answer = False
     for tracker, each in zip(kinds, found, strict=True):
@@ -705,8 +706,9 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
         return bool(check(tx, name))
     if isinstance(owner, BuiltinVariable) and isinstance(owner.fn, type):  # nobody changes those
         return hasattr(owner.fn, name)
-    plain = lists.BaseListVariable | dicts.ConstDictVariable | ConstantVariable | SymNodeVariable
-    if isinstance(owner, plain):
+    if isinstance(owner, ConstantVariable):  # some say more than their classes have: unions
+        return hasattr(owner.value, name)
+    if isinstance(owner, lists.BaseListVariable | dicts.ConstDictVariable | SymNodeVariable):
         return has(owner.python_type(), name)
     raise owner.refuse("hasattr")
 

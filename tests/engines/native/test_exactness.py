@@ -7,6 +7,7 @@ import linecache
 import sys
 import threading
 import traceback
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -585,12 +586,50 @@ def _of_no_module(x: torch.Tensor) -> Any:
     return x + 1, isinstance(OfNoModule, Unnamed), hasattr(OfNoModule, "__module__")
 
 
+class StandIn:
+    def __init__(self, behind: object) -> None:
+        self._behind = behind
+
+    def __getattribute__(self, name: str) -> Any:
+        behind = object.__getattribute__(self, "_behind")
+        return behind if name == "_behind" else getattr(behind, name)
+
+
+def _stands_in(x: torch.Tensor) -> Any:
+    return x + 1, [isinstance(StandIn(3), kind) for kind in (StandIn, int, str)]
+
+
+def _says_more_than_its_class(x: torch.Tensor) -> Any:
+    return x + 1, getattr(int | str, "__module__", None), hasattr(3, "__module__")
+
+
+def _named_like_changes(x: torch.Tensor) -> Any:
+    held: Any = types.SimpleNamespace()
+    changed: tuple[Any, ...] = (held, StandIn(held), _LASTING)
+    for each in changed:
+        each.next, each.contents, each.steps = x + 1, 2, 3
+    return x, held.next, held.contents, vars(_LASTING)
+
+
+_LASTING = types.SimpleNamespace()
+
+
+def _recursive(x: torch.Tensor) -> Any:
+    def deeper() -> None:
+        deeper()
+
+    try:
+        deeper()
+    except RecursionError as error:
+        return x + 1, {frame.filename for frame in traceback.extract_tb(error.__traceback__)}
+
+
 @pytest.mark.parametrize(
     "function",
     [
         _held_and_changed, _changed_by_its_iterator, _refused_by_python, _one_object,
         _emptied_step_by_step, _read_by_ones_own_method, _what_c_keeps, _no_longer_made_like_that,
-        _of_no_module,
+        _of_no_module, _stands_in, _says_more_than_its_class, _named_like_changes, _recursive,
     ],
 )  # fmt: skip
 def test_what_pythons_own_tests_have_found(function: Any) -> None:

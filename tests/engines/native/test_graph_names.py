@@ -17,6 +17,7 @@ from torch.fx import Graph, GraphModule
 from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.exc import SkipFrame
 from stepper.native.variables.torch import is_graph_function
+from tests.engines.native.harness import check
 from tests.engines.native.replaced.running import swapped
 
 _PLACES: tuple[Any, ...] = (
@@ -85,3 +86,12 @@ def test_two_functions_of_one_name_are_no_graph() -> None:
     cos.__module__ = "torch"
     with pytest.raises(SkipFrame, match=r"two things are called torch\.cos"):
         _module_of(torch.cos, cos)
+
+
+def test_inputs_that_are_called_the_same_are_two() -> None:
+    def f(of: dict[Any, torch.Tensor]) -> torch.Tensor:
+        return of["+"] - of["-"] * of[0] + of["0"]
+
+    assert not check(
+        f, {key: torch.full((2,), n) for n, key in enumerate(("+", "-", 0, "0"))}
+    ).breaks
