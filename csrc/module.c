@@ -20,7 +20,7 @@
     X(code_lines) X(facts) X(instructions) X(node_words) X(unchanged) \
     X(event_run) X(in_view) X(looks) X(moves) X(passage) X(steps) X(walk_moments) \
     X(cache_entry) X(capturing) X(class_check) X(code_cache) X(code_state) X(frame_hook) \
-    X(guard_program) X(leaf_checks) X(lookup_report) X(namespace_check) X(resume_call) \
+    X(guard_program) X(leaf_checks) X(namespace_check) X(resume_call) \
     X(value_stack)
 /* clang-format on */
 #define DECLARED(name) extern const Part name##_part;

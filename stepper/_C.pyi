@@ -68,13 +68,6 @@ def frame_locals(frame: FrameType) -> dict[str, Any]:
     of modules and class bodies are not in slots, and not in this.
     """
 
-def stack_depth(code: CodeType, offset: int) -> int | None:
-    """How deep the stack is before the instruction at this offset (in bytes, as in `dis`).
-
-    None where control never comes, and everywhere in code whose jumps, exception table and
-    `co_stacksize` contradict each other.
-    """
-
 @final
 class AtInstruction(Generic[_P, _R]):
     """A callback for instruction events, in which `value_stack` knows the frame's stack.
@@ -84,7 +77,10 @@ class AtInstruction(Generic[_P, _R]):
     On 3.11 it changes nothing, since traced frames know their stack there.
     """
 
-    def __new__(cls, callback: Callable[_P, _R]) -> AtInstruction[_P, _R]: ...
+    def __new__(
+        cls, callback: Callable[_P, _R], depth: Callable[[CodeType, int], int | None]
+    ) -> AtInstruction[_P, _R]:
+        """`depth`: see `stepper.support.stack_depths.stack_depth`."""
     def __call__(self, *args: _P.args, **kwargs: _P.kwargs) -> _R: ...
 
 # --- hooks (csrc/support/hook.c, csrc/support/lock.c) ---
@@ -676,7 +672,7 @@ def own_tracer(code: CodeType, /) -> None:
 def force_helper(flag: bool, /) -> None:
     """For tests: run other code by calling a helper function, even where the frame can take it."""
 
-# --- the cache (csrc/evalframe/: cache_entry.c, code_cache.c, lookup_report.c) ---
+# --- the cache (csrc/evalframe/: cache_entry.c, code_cache.c) ---
 
 class CacheEntry:
     """One capture of a code object: what may run in its place, and when. Can be subclassed.

@@ -34,11 +34,11 @@ typedef struct {
     PyObject *as_module;  /* packed attributes of a value that is one and was not looked at yet */
     PyObject *kinds;      /* class -> (recipe, class name, type name, text) */
     PyObject *mutability; /* class of a mutation type -> (words, whether attributes are stored) */
+    PyObject *realized;   /* the engine's: not empty, some lazies are to be shown as before */
+    PyObject *lazies;     /* address of a lazy's cache -> weak reference to the lazy */
+    PyObject *tensors;    /* a tensor's properties -> (type name, text, packed TensorMeta) */
     Buffer scratch;       /* one that is being made */
     Bodies bodies;
-    PyObject *realized; /* the engine's: not empty, some lazies are to be shown as before */
-    PyObject *lazies;   /* address of a lazy's cache -> weak reference to the lazy */
-    PyObject *tensors;  /* a tensor's properties -> (type name, text, packed TensorMeta) */
 } Facts;
 
 typedef struct {

@@ -10,6 +10,8 @@
 
 #include "describe/describing.h"
 
+#include "support/collected.h"
+
 #include <structmember.h>
 
 /* --- for those that describe */
@@ -258,43 +260,14 @@ facts_init(Facts *self, PyObject *args, PyObject *kwargs)
                : 0;
 }
 
-static int
-facts_traverse(Facts *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->engine);
-    Py_VISIT(self->base);
-    Py_VISIT(self->module);
-    Py_VISIT(self->kinds);
-    Py_VISIT(self->mutability);
-    Py_VISIT(self->realized);
-    Py_VISIT(self->lazies);
-    Py_VISIT(self->tensors);
-    return 0;
-}
-
-static int
-facts_clear(Facts *self)
-{
-    Py_CLEAR(self->engine);
-    return 0;
-}
+COLLECTED(objects, Facts, 9)
 
 static void
 facts_dealloc(Facts *self)
 {
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(self->engine);
-    Py_CLEAR(self->base);
-    Py_CLEAR(self->module);
-    Py_CLEAR(self->as_module);
-    Py_CLEAR(self->kinds);
-    Py_CLEAR(self->mutability);
     bodies_free(&self->bodies);
     buffer_free(&self->scratch);
-    Py_CLEAR(self->realized);
-    Py_CLEAR(self->lazies);
-    Py_CLEAR(self->tensors);
-    Py_TYPE(self)->tp_free((PyObject *)self);
+    objects_dealloc(self);
 }
 
 static PyMethodDef methods[] = {
@@ -314,9 +287,7 @@ PyTypeObject Facts_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)facts_init,
-    .tp_dealloc = (destructor)facts_dealloc,
-    .tp_traverse = (traverseproc)facts_traverse,
-    .tp_clear = (inquiry)facts_clear,
+    COLLECTED_SLOTS_BUT(objects, facts_dealloc),
     .tp_methods = methods,
     .tp_members = members,
 };

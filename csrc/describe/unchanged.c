@@ -300,10 +300,7 @@ unchanged_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     Unchanged *self = (Unchanged *)type->tp_alloc(type, 0);
     if (self != NULL) {
         self->vectorcall = unchanged_call;
-        PyObject **fields = &self->tensors;
-        for (int i = 0; i < OBJECTS; i++) {
-            fields[i] = Py_NewRef(given[i]);
-        }
+        collected_set(&self->tensors, OBJECTS, given);
     }
     return (PyObject *)self;
 }

@@ -3,8 +3,7 @@
      CacheEntry   one capture: a check, the code to run when it passes, for which backend
      CodeCache    the entries of one code object, the one that was used last first
 
-   cache_entry.c says what ends an entry, code_cache.c how one is found, lookup_report.c who
-   hears of it. */
+   cache_entry.c says what ends an entry, code_cache.c how one is found, and who hears of it. */
 
 #ifndef STEPPER_CACHE_H
 #define STEPPER_CACHE_H
@@ -56,14 +55,15 @@ void code_cache_unlink(CodeCache *cache, CacheEntry *entry);
 CacheEntry *code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *globals,
                               PyObject *backend);
 
-/* The entries in the order in which a lookup is going to try them, for lookup_report_emit(). NULL: nobody
+/* The entries in the order in which a lookup is going to try them, for code_cache_lookup_ended(). NULL: nobody
    listens, or an exception is set. */
-PyObject *lookup_report_begins(CodeCache *cache);
+PyObject *code_cache_lookup_begins(CodeCache *cache);
 
 /* Tells the lookup listener how a lookup has ended: with this entry, or with none (NULL), and then
    whether something may be captured. -1: it raised, and the exception is set. */
-int lookup_report_emit(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
-                       PyObject *backend, CacheEntry *found, int may_capture);
+int code_cache_lookup_ended(PyObject *tried, PyCodeObject *code, PyObject *locals,
+                            PyObject *globals, PyObject *backend, CacheEntry *found,
+                            int may_capture);
 
 /* Tells the listener, if there is one. */
 void code_cache_notify(const char *event, CacheEntry *entry, PyObject *detail);

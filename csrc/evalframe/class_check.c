@@ -8,6 +8,7 @@
    looks whether what was found is still there (class_dicts.py): classes change all the time in what
    nobody asked for, as where they count their instances. Then the new number holds. */
 
+#include "support/collected.h"
 #include "support/compat.h"
 #include "support/names.h"
 
@@ -15,9 +16,9 @@
 
 typedef struct {
     PyObject_HEAD
-    vectorcallfunc vectorcall;
     PyObject *reference; /* weak */
     PyObject *recheck;
+    vectorcallfunc vectorcall;
     unsigned int version; /* in which it was as it should be; 0: none */
 } ClassCheck;
 
@@ -29,7 +30,8 @@ check(PyObject *callable, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObj
         PyErr_SetString(PyExc_TypeError, "a class check takes no arguments");
         return NULL;
     }
-    PyObject *cls = weak_target(self->reference);
+    /* Without a reference it is being collected. */
+    PyObject *cls = self->reference == NULL ? Py_NewRef(Py_None) : weak_target(self->reference);
     if (!PyType_Check(cls)) {
         Py_DECREF(cls);
         Py_RETURN_FALSE;
@@ -71,30 +73,14 @@ new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     return (PyObject *)self;
 }
 
-static int
-traverse(ClassCheck *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->reference);
-    Py_VISIT(self->recheck);
-    return 0;
-}
-
-static void
-dealloc(ClassCheck *self)
-{
-    PyObject_GC_UnTrack(self);
-    Py_CLEAR(self->reference);
-    Py_CLEAR(self->recheck);
-    Py_TYPE(self)->tp_free(self);
-}
+COLLECTED(class_check, ClassCheck, 2)
 
 static PyTypeObject ClassCheck_Type = {
     TYPE(ClassCheck),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     CALLED_SLOTS(ClassCheck),
     .tp_new = new,
-    .tp_dealloc = (destructor)dealloc,
-    .tp_traverse = (traverseproc)traverse,
+    COLLECTED_SLOTS(class_check),
 };
 
 const Part class_check_part = {.types = {&ClassCheck_Type}};

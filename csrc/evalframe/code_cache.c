@@ -15,7 +15,8 @@
 #include "evalframe/thread_state.h"
 #include "support/compat.h"
 
-static PyObject *listener; /* told what happens to entries; NULL: nobody is */
+/* Told what happens to entries, and of lookups; NULL: nobody is. */
+static PyObject *listener, *lookup_listener;
 
 /* --- telling --- */
 
@@ -174,6 +175,50 @@ code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *globals, PyObjec
     }
     Py_DECREF(cache);
     return result;
+}
+
+/* --- who hears of lookups ---
+
+   The listener is called when a lookup is over and before anything that follows from it runs. So it
+   can ask again what the lookup has asked (stepper/engines/native/entry_guards.py does), and finds
+   what the lookup found. */
+
+PyObject *
+code_cache_lookup_begins(CodeCache *cache)
+{
+    return lookup_listener == NULL ? NULL : PyList_AsTuple(cache->entries);
+}
+
+int
+code_cache_lookup_ended(PyObject *tried, PyCodeObject *code, PyObject *locals, PyObject *globals,
+                        PyObject *backend, CacheEntry *found, int may_capture)
+{
+    if (lookup_listener == NULL) {
+        return 0;
+    }
+    PyObject *args[] = {
+        (PyObject *)code,
+        tried,
+        locals,
+        globals,
+        backend == NULL ? Py_None : backend,
+        found == NULL ? Py_None : (PyObject *)found,
+        may_capture ? Py_True : Py_False,
+    };
+    PyObject *told = Py_NewRef(lookup_listener);
+    PyObject *paused = thread_state_pause();
+    PyObject *result = PyObject_Vectorcall(told, args, sizeof args / sizeof *args, NULL);
+    thread_state_resume(paused);
+    Py_DECREF(told);
+    Py_XDECREF(result);
+    return result == NULL ? -1 : 0;
+}
+
+static PyObject *
+set_lookup_listener(PyObject *Py_UNUSED(module), PyObject *callback)
+{
+    Py_XSETREF(lookup_listener, callback == Py_None ? NULL : Py_NewRef(callback));
+    Py_RETURN_NONE;
 }
 
 /* --- adding and taking out --- */
@@ -420,9 +465,8 @@ PyTypeObject CodeCache_Type = {
 static PyObject *
 code_cache(PyObject *Py_UNUSED(module), PyObject *code)
 {
-    if (!PyCode_Check(code)) {
-        return PyErr_Format(PyExc_TypeError, "code_cache() wants a code object, not %s",
-                            Py_TYPE(code)->tp_name);
+    if (!code_state_is_code(code)) {
+        return NULL;
     }
     CodeState *state = code_state_make((PyCodeObject *)code);
     return state == NULL ? NULL : Py_XNewRef((PyObject *)made_for(state));
@@ -453,6 +497,7 @@ static PyMethodDef functions[] = {
     METHOD("code_cache", code_cache, METH_O),
     METHOD("code_caches", code_caches, METH_NOARGS),
     METHOD("set_cache_listener", set_cache_listener, METH_O),
+    METHOD("set_lookup_listener", set_lookup_listener, METH_O),
     {NULL},
 };
 

@@ -8,7 +8,6 @@
 #include "evalframe/code_state.h"
 
 #include "evalframe/cache.h"
-#include "evalframe/stack_depth.h"
 #include "support/compat.h"
 
 static Py_ssize_t extra_index = -1;
@@ -30,7 +29,6 @@ free_state(void *extra)
     if (state->next != NULL) {
         state->next->previous = state->previous;
     }
-    PyMem_Free(state->depths);
     Py_XDECREF(state->watched);
     if (state->cache != NULL) {
         code_cache_orphan(state->cache);
@@ -52,6 +50,16 @@ begin(PyObject *Py_UNUSED(module))
         return -1;
     }
     return 0;
+}
+
+int
+code_state_is_code(PyObject *object)
+{
+    int is = PyCode_Check(object);
+    if (!is) {
+        PyErr_Format(PyExc_TypeError, "a code object is wanted, not %s", Py_TYPE(object)->tp_name);
+    }
+    return is;
 }
 
 CodeState *
@@ -89,22 +97,6 @@ code_state_make(PyCodeObject *code)
     }
     first = state;
     return state;
-}
-
-int
-code_state_depth(PyCodeObject *code, Py_ssize_t unit)
-{
-    CodeState *state = code_state_make(code);
-    if (state == NULL) {
-        return -2;
-    }
-    if (state->depths == NULL) {
-        state->depths = stack_depth_table(code, &state->units);
-        if (state->depths == NULL) {
-            return -2;
-        }
-    }
-    return unit >= 0 && unit < state->units ? state->depths[unit] : DEPTH_UNKNOWN;
 }
 
 CodeState *

@@ -17,9 +17,6 @@ typedef struct CodeState {
     struct CodeState *next, *previous; /* all of them, the newest first */
     PyCodeObject *code;                /* borrowed: it owns this */
 
-    int *depths; /* of its value stack, before each unit; NULL until somebody asks */
-    Py_ssize_t units;
-
     PyObject *watched;        /* what the observer is told about its calls; NULL: not watched */
     unsigned long long calls; /* since it is watched */
 
@@ -29,15 +26,14 @@ typedef struct CodeState {
     struct CodeCache *cache; /* NULL until somebody asks for it */
 } CodeState;
 
+/* Whether an argument is code; if not, an exception says so. */
+int code_state_is_code(PyObject *object);
+
 /* NULL where nobody has said anything about the code yet. Never fails. */
 CodeState *code_state(PyCodeObject *code);
 
 /* The same, made when there is none. NULL: an exception is set. */
 CodeState *code_state_make(PyCodeObject *code);
-
-/* How deep the code's value stack is before the instruction of this unit; DEPTH_UNKNOWN where
-   that cannot be said. -2: an exception is set. */
-int code_state_depth(PyCodeObject *code, Py_ssize_t unit);
 
 /* The first of all states, for those who look through them. */
 CodeState *code_state_first(void);

@@ -161,7 +161,7 @@ ask_callback(PyThreadState *tstate, Frame *frame, PyObject *locals)
 static CacheEntry *
 look_up(ThreadState *thread, CodeCache *cache, Frame *frame, PyObject *locals, int may_ask)
 {
-    PyObject *tried = lookup_report_begins(cache);
+    PyObject *tried = code_cache_lookup_begins(cache);
     if (tried == NULL) {
         return PyErr_Occurred()
                    ? NULL
@@ -170,8 +170,8 @@ look_up(ThreadState *thread, CodeCache *cache, Frame *frame, PyObject *locals, i
     PyObject *backend = Py_XNewRef(thread->backend);
     CacheEntry *entry = code_cache_lookup(cache, locals, frame->f_globals, backend);
     if ((entry != NULL || !PyErr_Occurred())
-        && lookup_report_emit(tried, frame_code(frame), locals, frame->f_globals, backend, entry,
-                              may_ask)
+        && code_cache_lookup_ended(tried, frame_code(frame), locals, frame->f_globals, backend,
+                                   entry, may_ask)
                < 0) {
         Py_CLEAR(entry);
     }
@@ -511,9 +511,8 @@ watch(PyObject *Py_UNUSED(module), PyObject *args)
 static PyObject *
 unwatch(PyObject *Py_UNUSED(module), PyObject *code)
 {
-    if (!PyCode_Check(code)) {
-        return PyErr_Format(PyExc_TypeError, "unwatch() wants a code object, not %s",
-                            Py_TYPE(code)->tp_name);
+    if (!code_state_is_code(code)) {
+        return NULL;
     }
     CodeState *state = code_state((PyCodeObject *)code);
     if (state != NULL) {
@@ -525,9 +524,8 @@ unwatch(PyObject *Py_UNUSED(module), PyObject *code)
 static PyObject *
 watched_calls(PyObject *Py_UNUSED(module), PyObject *code)
 {
-    if (!PyCode_Check(code)) {
-        return PyErr_Format(PyExc_TypeError, "watched_calls() wants a code object, not %s",
-                            Py_TYPE(code)->tp_name);
+    if (!code_state_is_code(code)) {
+        return NULL;
     }
     CodeState *state = code_state((PyCodeObject *)code);
     return PyLong_FromUnsignedLongLong(state == NULL ? 0 : state->calls);
@@ -612,9 +610,8 @@ set_skip(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 static PyObject *
 get_skip(PyObject *Py_UNUSED(module), PyObject *code)
 {
-    if (!PyCode_Check(code)) {
-        return PyErr_Format(PyExc_TypeError, "get_skip() wants a code object, not %s",
-                            Py_TYPE(code)->tp_name);
+    if (!code_state_is_code(code)) {
+        return NULL;
     }
     CodeState *state = code_state((PyCodeObject *)code);
     if (state == NULL || state->skip == SKIP_NOTHING) {
@@ -632,9 +629,8 @@ traced(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 static PyObject *
 own_tracer(PyObject *Py_UNUSED(module), PyObject *code)
 {
-    if (!PyCode_Check(code)) {
-        return PyErr_Format(PyExc_TypeError, "own_tracer() wants a code object, not %s",
-                            Py_TYPE(code)->tp_name);
+    if (!code_state_is_code(code)) {
+        return NULL;
     }
     CodeState *state = code_state_make((PyCodeObject *)code);
     if (state == NULL) {

@@ -7,7 +7,7 @@
    - where CPython itself has written it down: frames suspended at a call of another Python
      function, generators that are suspended, traced frames of 3.11, frames in line events, frames
      that have returned, and in 3.14 all frames, before anything is called;
-   - at an instruction boundary, where the depth follows from the bytecode (stack_depth.c). Python
+   - at an instruction boundary, where the depth follows from the bytecode (stack_depths.py). Python
      code cannot tell that it runs at a boundary and not in the middle of an instruction, whose
      operands may be half gone (a destructor that runs during POP_TOP sees the value that is
      being freed). Hence AtInstruction: a callback that is wrapped in it knows, because it is
@@ -17,14 +17,17 @@
    Everywhere else the answer is None: not known. Values come back with references of their own, so
    whatever they do afterwards, they do it alive; and none of their own code runs here. */
 
-#include "evalframe/code_state.h"
-#include "evalframe/stack_depth.h"
+#include "support/collected.h"
 #include "support/compat.h"
 
 static PyObject *null_object; /* stands for an empty slot */
 
-/* The frame of this thread that stands at an instruction boundary, if any. */
+enum { DEPTH_UNKNOWN = -1 };
+
+/* The frame of this thread that stands at an instruction boundary, if any, and who knows how deep its
+   stack is there. */
 static _Thread_local Frame *frame_at_boundary;
+static _Thread_local PyObject *depth_at_boundary;
 
 /* --- NULL --- */
 
@@ -66,7 +69,10 @@ depth_of(Frame *frame)
     if (frame != frame_at_boundary) {
         return DEPTH_UNKNOWN;
     }
-    return code_state_depth(code, frame_unit(frame));
+    PyObject *found = PyObject_CallFunction(depth_at_boundary, "On", code, 2 * frame_unit(frame));
+    int depth = found == NULL ? -2 : found == Py_None ? DEPTH_UNKNOWN : (int)PyLong_AsLong(found);
+    Py_XDECREF(found);
+    return depth == -1 && PyErr_Occurred() ? -2 : depth;
 }
 
 static PyObject *
@@ -177,8 +183,8 @@ frame_locals(PyObject *Py_UNUSED(module), PyObject *frame_object)
 
 typedef struct {
     PyObject_HEAD
+    PyObject *callback, *depth;
     vectorcallfunc vectorcall;
-    PyObject *callback;
 } AtInstruction;
 
 /* Whether the interpreter itself calls back for an instruction of the frame that runs now: with
@@ -202,96 +208,58 @@ at_instruction_call(PyObject *object, PyObject *const *args, size_t nargsf, PyOb
 {
     AtInstruction *self = (AtInstruction *)object;
     PyThreadState *tstate = PyThreadState_Get();
+    if (self->callback == NULL) { /* it is being collected */
+        Py_RETURN_NONE;
+    }
+    PyObject *callback = Py_NewRef(self->callback), *depth = Py_NewRef(self->depth);
     if (is_at_boundary(tstate, args, PyVectorcall_NARGS(nargsf))) {
         frame_at_boundary = current_frame(tstate);
+        depth_at_boundary = depth;
     }
-    PyObject *callback = Py_NewRef(self->callback);
     PyObject *result = PyObject_Vectorcall(callback, args, nargsf, names);
-    Py_DECREF(callback);
     /* Not what it was before: no event comes inside another, and coroutines that switch stacks in
        the callback would put a frame back that is gone. */
     frame_at_boundary = NULL;
+    Py_DECREF(callback);
+    Py_DECREF(depth);
     return result;
 }
 
 static PyObject *
-at_instruction_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+at_instruction_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
-    static char *names[] = {"callback", NULL};
-    PyObject *callback;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O:AtInstruction", names, &callback)) {
+    PyObject *callback, *depth;
+    if (!PyArg_ParseTuple(args, "OO:AtInstruction", &callback, &depth)) {
         return NULL;
     }
-    if (!PyCallable_Check(callback)) {
-        return PyErr_Format(PyExc_TypeError, "AtInstruction() wants something to call, not %s",
-                            Py_TYPE(callback)->tp_name);
+    if (!PyCallable_Check(callback) || !PyCallable_Check(depth)) {
+        return PyErr_Format(PyExc_TypeError, "AtInstruction() wants something to call");
     }
     AtInstruction *self = (AtInstruction *)type->tp_alloc(type, 0);
     if (self != NULL) {
         self->vectorcall = at_instruction_call;
         self->callback = Py_NewRef(callback);
+        self->depth = Py_NewRef(depth);
     }
     return (PyObject *)self;
 }
 
-static int
-at_instruction_traverse(AtInstruction *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->callback);
-    return 0;
-}
-
-static int
-at_instruction_clear(AtInstruction *self)
-{
-    /* Never NULL: whoever still reaches this during a collection may call it. */
-    Py_SETREF(self->callback, Py_NewRef(Py_None));
-    return 0;
-}
-
-static void
-at_instruction_dealloc(AtInstruction *self)
-{
-    PyObject_GC_UnTrack(self);
-    Py_DECREF(self->callback);
-    Py_TYPE(self)->tp_free(self);
-}
+COLLECTED(at_instruction, AtInstruction, 2)
 
 static PyTypeObject AtInstruction_Type = {
     TYPE(AtInstruction),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = at_instruction_new,
-    .tp_dealloc = (destructor)at_instruction_dealloc,
-    .tp_traverse = (traverseproc)at_instruction_traverse,
-    .tp_clear = (inquiry)at_instruction_clear,
     CALLED_SLOTS(AtInstruction),
+    COLLECTED_SLOTS(at_instruction),
 };
 
 /* --- the module --- */
-
-static PyObject *
-stack_depth(PyObject *Py_UNUSED(module), PyObject *args)
-{
-    PyCodeObject *code;
-    Py_ssize_t offset;
-    if (!PyArg_ParseTuple(args, "O!n:stack_depth", &PyCode_Type, &code, &offset)) {
-        return NULL;
-    }
-    int depth = offset % 2 == 0 ? code_state_depth(code, offset / 2) : DEPTH_UNKNOWN;
-    if (depth == -2) {
-        return NULL;
-    }
-    if (depth == DEPTH_UNKNOWN) {
-        Py_RETURN_NONE;
-    }
-    return PyLong_FromLong(depth);
-}
 
 static PyMethodDef functions[] = {
     METHOD("value_stack", value_stack, METH_O),
     METHOD("put_on_stack", put_on_stack, METH_VARARGS),
     METHOD("frame_locals", frame_locals, METH_O),
-    METHOD("stack_depth", stack_depth, METH_VARARGS),
     {NULL},
 };
 

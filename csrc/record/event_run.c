@@ -262,9 +262,7 @@ static PyTypeObject EventRun_Type = {
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)run_init,
     .tp_methods = methods,
-    .tp_traverse = (traverseproc)flushed_traverse,
-    .tp_clear = (inquiry)flushed_clear,
-    .tp_dealloc = (destructor)run_dealloc,
+    COLLECTED_SLOTS_BUT(flushed, run_dealloc),
 };
 
 const Part event_run_part = {.types = {&EventRun_Type}};

@@ -9,39 +9,12 @@
 #include "record/frame_rows.h"
 
 #include "record/steps.h"
+#include "support/collected.h"
 #include "support/grow.h"
 #include "support/names.h"
 
 enum { ID, ATTEMPT, PARENT, DEPTH, CODE, FIRST, LAST, CALL }; /* columns */
 enum { NONE = -1 };
-
-int
-frame_rows_visit(FrameRows *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->facts_of);
-    Py_VISIT(self->event);
-    Py_VISIT(self->codes);
-    return 0;
-}
-
-void
-frame_rows_clear(FrameRows *self)
-{
-    Py_CLEAR(self->facts_of);
-    Py_CLEAR(self->event);
-    Py_CLEAR(self->begun);
-    Py_CLEAR(self->ended);
-    Py_CLEAR(self->codes);
-}
-
-void
-frame_rows_free(FrameRows *self)
-{
-    PyMem_Free(self->rows);
-    PyMem_Free(self->ends);
-    self->rows = NULL;
-    self->ends = NULL;
-}
 
 void
 frame_rows_forget_codes(FrameRows *self)
@@ -215,11 +188,7 @@ frame_rows_write(Steps *self, PyObject *const *args, Py_ssize_t count)
         return NULL;
     }
     Py_XSETREF(self->frame_rows.codes, codes);
-    PyObject **places[] = {&self->frame_rows.facts_of, &self->frame_rows.event,
-                           &self->frame_rows.begun, &self->frame_rows.ended};
-    for (int i = 0; i < 4; i++) {
-        Py_XSETREF(*places[i], Py_NewRef(args[i]));
-    }
+    collected_set(&self->frame_rows.facts_of, 4, args);
     Py_RETURN_NONE;
 }
 

@@ -29,9 +29,8 @@ typedef struct {
     char on; /* frames are written here */
 } FrameRows;
 
-int frame_rows_visit(FrameRows *self, visitproc visit, void *arg);
-void frame_rows_clear(FrameRows *self);
-void frame_rows_free(FrameRows *self);
+enum { FRAME_ROWS_OBJECTS = 5 }; /* from the first of its fields on */
+
 /* No code is interpreted any more: let go of them. */
 void frame_rows_forget_codes(FrameRows *self);
 

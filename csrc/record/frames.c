@@ -8,32 +8,7 @@
 #include "record/frames.h"
 
 #include "record/steps.h"
-
-int
-frames_visit(Frames *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->make_code);
-    Py_VISIT(self->entered);
-    Py_VISIT(self->left);
-    Py_VISIT(self->on_enter);
-    Py_VISIT(self->on_leave);
-    Py_VISIT(self->attempt);
-    Py_VISIT(self->output);
-    return 0;
-}
-
-void
-frames_clear(Frames *self)
-{
-    Py_CLEAR(self->interpreters);
-    Py_CLEAR(self->make_code);
-    Py_CLEAR(self->entered);
-    Py_CLEAR(self->left);
-    Py_CLEAR(self->on_enter);
-    Py_CLEAR(self->on_leave);
-    Py_CLEAR(self->attempt);
-    Py_CLEAR(self->output);
-}
+#include "support/collected.h"
 
 PyObject *
 frames_hear(Steps *self, PyObject *args)
@@ -43,12 +18,7 @@ frames_hear(Steps *self, PyObject *args)
                           &given[4], &given[5])) {
         return NULL;
     }
-    Frames *frames = &self->frames_made;
-    PyObject **places[] = {&frames->interpreters, &frames->make_code, &frames->entered,
-                           &frames->left,         &frames->on_enter,  &frames->on_leave};
-    for (int i = 0; i < 6; i++) {
-        Py_XSETREF(*places[i], Py_NewRef(given[i]));
-    }
+    collected_set(&self->frames_made.interpreters, 6, given);
     Py_RETURN_NONE;
 }
 
@@ -59,11 +29,11 @@ frames_follow(Steps *self, PyObject *const *args, Py_ssize_t count)
         PyErr_SetString(PyExc_TypeError, "follow(attempt, output)");
         return NULL;
     }
-    PyObject **places[] = {&self->frames_made.attempt, &self->frames_made.output};
-    for (int i = 0; i < 2; i++) {
-        PyObject *old = *places[i];
-        *places[i] = args[0] == Py_None ? NULL : Py_NewRef(args[i]);
-        Py_XDECREF(old);
+    if (args[0] == Py_None) {
+        collected_clear(&self->frames_made.attempt, 2);
+    }
+    else {
+        collected_set(&self->frames_made.attempt, 2, args);
     }
     Py_RETURN_NONE;
 }

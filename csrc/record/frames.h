@@ -17,8 +17,7 @@ typedef struct {
     char told;                     /* somebody wants to hear of frames */
 } Frames;
 
-int frames_visit(Frames *self, visitproc visit, void *arg);
-void frames_clear(Frames *self);
+enum { FRAMES_OBJECTS = 8 }; /* from the first of its fields on */
 
 /* The methods of Steps that this file has. */
 PyObject *frames_hear(struct Steps *self, PyObject *args);

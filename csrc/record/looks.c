@@ -147,10 +147,7 @@ eyes_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
     }
     Eyes *self = (Eyes *)type->tp_alloc(type, 0);
     if (self != NULL) {
-        PyObject **fields = &self->describe;
-        for (int i = 0; i < GIVEN; i++) {
-            fields[i] = Py_NewRef(given[i]);
-        }
+        collected_set(&self->describe, GIVEN, given);
         self->kept = PyDict_New();
         if (self->kept == NULL) {
             Py_CLEAR(self);

@@ -106,9 +106,7 @@ static PyTypeObject Moves_Type = {
     TYPE(Moves),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = moves_new,
-    .tp_traverse = (traverseproc)objects_traverse,
-    .tp_clear = (inquiry)objects_clear,
-    .tp_dealloc = (destructor)moves_dealloc,
+    COLLECTED_SLOTS_BUT(objects, moves_dealloc),
 };
 
 /* --- a frame that runs --- */
@@ -597,10 +595,7 @@ unless_moved_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs)
     UnlessMoved *self = (UnlessMoved *)type->tp_alloc(type, 0);
     if (self != NULL) {
         self->vectorcall = unless_moved_call;
-        PyObject **fields = &self->callback;
-        for (int i = 0; i < UNLESS_MOVED_OBJECTS; i++) {
-            fields[i] = Py_NewRef(given[i]);
-        }
+        collected_set(&self->callback, UNLESS_MOVED_OBJECTS, given);
     }
     return (PyObject *)self;
 }

@@ -8,6 +8,7 @@
 #include "record/node_marks.h"
 
 #include "record/steps.h"
+#include "support/collected.h"
 #include "support/names.h"
 
 #include <structmember.h>
@@ -99,14 +100,11 @@ node_marks_begin(NodeMarks *self)
         PyErr_SetString(PyExc_TypeError, "they are made once"); /* and may be looked through */
         return -1;
     }
-    PyObject **places[] = {&self->graphs, &self->known, &self->inserted};
-    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-        if ((*places[i] = PyDict_New()) == NULL) {
-            return -1;
-        }
-    }
-    self->removed = PyList_New(0);
-    return self->removed == NULL ? -1 : 0;
+    return (self->graphs = PyDict_New()) == NULL || (self->known = PyDict_New()) == NULL
+                   || (self->inserted = PyDict_New()) == NULL
+                   || (self->removed = PyList_New(0)) == NULL
+               ? -1
+               : 0;
 }
 
 static int
@@ -116,33 +114,7 @@ marks_init(NodeMarks *self, PyObject *args, PyObject *kwargs)
     return PyArg_ParseTupleAndKeywords(args, kwargs, "", names) ? node_marks_begin(self) : -1;
 }
 
-int
-node_marks_traverse(NodeMarks *self, visitproc visit, void *arg)
-{
-    Py_VISIT(self->graphs);
-    Py_VISIT(self->known);
-    Py_VISIT(self->inserted);
-    Py_VISIT(self->removed);
-    return 0;
-}
-
-int
-node_marks_clear(NodeMarks *self)
-{
-    Py_CLEAR(self->graphs);
-    Py_CLEAR(self->known);
-    Py_CLEAR(self->inserted);
-    Py_CLEAR(self->removed);
-    return 0;
-}
-
-static void
-marks_dealloc(NodeMarks *self)
-{
-    PyObject_GC_UnTrack(self);
-    node_marks_clear(self);
-    Py_TYPE(self)->tp_free((PyObject *)self);
-}
+COLLECTED(marks, NodeMarks, NODE_MARKS_OBJECTS)
 
 static PyMemberDef members[] = {
     {"graphs", T_OBJECT, offsetof(NodeMarks, graphs), READONLY, NULL},
@@ -158,8 +130,6 @@ PyTypeObject NodeMarks_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)marks_init,
-    .tp_dealloc = (destructor)marks_dealloc,
-    .tp_traverse = (traverseproc)node_marks_traverse,
-    .tp_clear = (inquiry)node_marks_clear,
+    COLLECTED_SLOTS(marks),
     .tp_members = members,
 };

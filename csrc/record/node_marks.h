@@ -18,10 +18,10 @@ typedef struct {
 
 extern PyTypeObject NodeMarks_Type;
 
+enum { NODE_MARKS_OBJECTS = 4 }; /* that are first among its fields */
+
 /* Of its subtypes: what they do first. */
 int node_marks_begin(NodeMarks *self);
-int node_marks_traverse(NodeMarks *self, visitproc visit, void *arg);
-int node_marks_clear(NodeMarks *self);
 
 /* The methods of Steps that this file has. */
 PyObject *node_marks_inserted(struct Steps *self, PyObject *node);

@@ -12,6 +12,7 @@
 #include "record/steps.h"
 
 #include "describe/node_words.h"
+#include "support/collected.h"
 #include "support/fields.h"
 #include "support/names.h"
 #include "support/shorten.h"
@@ -34,9 +35,9 @@ enum {
 
 typedef struct {
     NodeMarks marks;
-    PyObject *given[GIVEN];
-    PyObject *targets; /* what was called, by id: itself and in words */
     PyObject *metas;   /* TensorMeta by what it says, as arguments of TENSOR_META */
+    PyObject *targets; /* what was called, by id: itself and in words */
+    PyObject *given[GIVEN];
 } NodeRecords;
 
 enum { MAX_ARGUMENTS = 400 }; /* characters of a node's arguments as text */
@@ -457,9 +458,7 @@ records_init(NodeRecords *self, PyObject *args, PyObject *kwargs)
         || node_marks_begin(&self->marks) < 0) {
         return -1;
     }
-    for (int i = 0; i < GIVEN; i++) {
-        self->given[i] = Py_NewRef(given[i]);
-    }
+    collected_set(self->given, GIVEN, given);
     PyUnicode_InternInPlace(&self->given[FAKE_DEVICE]); /* the name of a field */
     if ((self->targets = PyDict_New()) == NULL) {
         return -1;
@@ -471,23 +470,17 @@ records_init(NodeRecords *self, PyObject *args, PyObject *kwargs)
 static int
 records_traverse(NodeRecords *self, visitproc visit, void *arg)
 {
-    for (int i = 0; i < GIVEN; i++) {
-        Py_VISIT(self->given[i]);
-    }
-    Py_VISIT(self->targets);
-    Py_VISIT(self->metas);
-    return node_marks_traverse(&self->marks, visit, arg);
+    int found = collected_visit(&self->metas, GIVEN + 2, visit, arg);
+    return found != 0 ? found
+                      : collected_visit(COLLECTED_FIELDS(self), NODE_MARKS_OBJECTS, visit, arg);
 }
 
 static int
 records_clear(NodeRecords *self)
 {
-    Py_CLEAR(self->metas); /* from here on nothing is done */
-    Py_CLEAR(self->targets);
-    for (int i = 0; i < GIVEN; i++) {
-        Py_CLEAR(self->given[i]);
-    }
-    return node_marks_clear(&self->marks);
+    collected_clear(&self->metas, GIVEN + 2); /* from the first on nothing is done */
+    collected_clear(COLLECTED_FIELDS(self), NODE_MARKS_OBJECTS);
+    return 0;
 }
 
 static void
@@ -510,8 +503,6 @@ PyTypeObject NodeRecords_Type = {
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_BASETYPE,
     .tp_new = PyType_GenericNew,
     .tp_init = (initproc)records_init,
-    .tp_dealloc = (destructor)records_dealloc,
-    .tp_traverse = (traverseproc)records_traverse,
-    .tp_clear = (inquiry)records_clear,
+    COLLECTED_SLOTS(records),
     .tp_methods = methods,
 };

@@ -144,9 +144,7 @@ PyTypeObject Passage_Type = {
     .tp_new = passage_new,
     .tp_methods = passage_methods,
     .tp_members = passage_members,
-    .tp_traverse = (traverseproc)held_traverse,
-    .tp_clear = (inquiry)held_clear,
-    .tp_dealloc = (destructor)passage_dealloc,
+    COLLECTED_SLOTS_BUT(held, passage_dealloc),
 };
 
 const Part passage_part = {.types = {&Passage_Type}};

@@ -30,6 +30,7 @@
 #include "record/known.h"
 #include "record/node_record.h"
 #include "support/api.h"
+#include "support/collected.h"
 #include "support/fields.h"
 #include "support/names.h"
 
@@ -359,12 +360,7 @@ steps_init(Steps *self, PyObject *args, PyObject *kwargs)
         PyErr_SetString(PyExc_TypeError, "Steps are made once");
         return -1;
     }
-    PyObject **places[] = {&self->on_graph,       &self->on_alert,    &self->on_adopt,
-                           &self->on_error,       &self->pack_blocks, &self->speculation_text,
-                           &self->write_keyframe, &self->flush};
-    for (int i = 0; i < 8; i++) {
-        *places[i] = Py_NewRef(functions[i]);
-    }
+    collected_set(&self->on_graph, 8, functions);
     self->judge = Py_NewRef(judge);
     self->top = Py_NewRef(Py_None);
     self->current = Py_NewRef(Py_None);
@@ -374,51 +370,33 @@ steps_init(Steps *self, PyObject *args, PyObject *kwargs)
     return done;
 }
 
+enum { STEPS_OBJECTS = 10 }; /* before `top` */
+
 static int
 steps_traverse(Steps *self, visitproc visit, void *arg)
 {
-    Py_VISIT(self->judge);
-    Py_VISIT(self->on_graph);
-    Py_VISIT(self->on_alert);
-    Py_VISIT(self->on_adopt);
-    Py_VISIT(self->on_error);
-    Py_VISIT(self->pack_blocks);
-    Py_VISIT(self->speculation_text);
-    Py_VISIT(self->write_keyframe);
-    Py_VISIT(self->flush);
-    Py_VISIT(self->graph);
-    if (frames_visit(&self->frames_made, visit, arg) != 0
-        || frame_rows_visit(&self->frame_rows, visit, arg) != 0) {
-        return -1;
-    }
     Py_VISIT(self->guards.attempt);
     Py_VISIT(self->guards.set);
     Py_VISIT(self->guards.contents);
     Py_VISIT(self->trackers.number_function);
     Py_VISIT(self->trackers.describer);
     Py_VISIT(self->trackers.facts);
-    return 0;
+    int found = collected_visit(&self->frames_made.interpreters, FRAMES_OBJECTS, visit, arg);
+    found = found ? found
+                  : collected_visit(&self->frame_rows.facts_of, FRAME_ROWS_OBJECTS, visit, arg);
+    return found ? found : collected_visit(&self->on_graph, STEPS_OBJECTS, visit, arg);
 }
 
 static int
 steps_clear_references(Steps *self)
 {
     notes_release(self);
-    frames_clear(&self->frames_made);
-    frame_rows_clear(&self->frame_rows);
+    collected_clear(&self->frames_made.interpreters, FRAMES_OBJECTS);
+    collected_clear(&self->frame_rows.facts_of, FRAME_ROWS_OBJECTS);
     guard_marks_clear(&self->guards);
     made_marks_clear(&self->made);
-    Py_CLEAR(self->graph);
     trackers_free(&self->trackers);
-    Py_CLEAR(self->judge);
-    Py_CLEAR(self->on_graph);
-    Py_CLEAR(self->on_alert);
-    Py_CLEAR(self->on_adopt);
-    Py_CLEAR(self->on_error);
-    Py_CLEAR(self->pack_blocks);
-    Py_CLEAR(self->speculation_text);
-    Py_CLEAR(self->write_keyframe);
-    Py_CLEAR(self->flush);
+    collected_clear(&self->on_graph, STEPS_OBJECTS);
     /* From here on no step is ours. */
     Py_XSETREF(self->top, Py_NewRef(Py_None));
     Py_XSETREF(self->current, Py_NewRef(Py_None));
@@ -431,7 +409,8 @@ steps_dealloc(Steps *self)
     PyObject_GC_UnTrack(self);
     steps_clear_references(self);
     guard_marks_free(&self->guards);
-    frame_rows_free(&self->frame_rows);
+    PyMem_Free(self->frame_rows.rows);
+    PyMem_Free(self->frame_rows.ends);
     PyMem_Free(self->notes);
     PyMem_Free(self->refs);
     PyMem_Free(self->numbers);

@@ -31,11 +31,13 @@ typedef struct {
 
 typedef struct Steps {
     PyObject_HEAD
-    Trackers trackers;
-    PyObject *judge;
-    PyObject *on_graph, *on_alert, *on_adopt, *on_error; /* see __init__ in stepper/_C.pyi */
+    /* See __init__ in stepper/_C.pyi. */
+    PyObject *on_graph, *on_alert, *on_adopt, *on_error;
     PyObject *pack_blocks, *speculation_text, *write_keyframe, *flush;
-    PyObject *top, *current;                    /* Mirror, None or NULL */
+    PyObject *judge;
+    PyObject *graph;         /* the NodeMarks of the translation at work */
+    PyObject *top, *current; /* Mirror or None */
+    Trackers trackers;
     char graph_changed, nodes_changed, writing; /* the second: nothing but nodes, most often */
     unsigned long writer;                       /* the thread that tells now */
     long long moment, told, keyframe_due;
@@ -58,7 +60,6 @@ typedef struct Steps {
     FrameRows frame_rows;
     GuardMarks guards;
     MadeMarks made;
-    PyObject *graph; /* the NodeMarks of the translation at work, None or NULL */
 } Steps;
 
 extern PyTypeObject Steps_Type;

@@ -28,6 +28,7 @@ from stepper.debuggee.made_coroutines import MadeCoroutines, makes_coroutine
 from stepper.model.cache import CacheError
 from stepper.recording.at_once import at_once
 from stepper.support.per_object import PerCode
+from stepper.support.stack_depths import stack_depth
 
 T = TypeVar("T")
 
@@ -168,7 +169,7 @@ class Monitoring:
         monitoring.use_tool_id(free, TOOL)
         register, unless_moved = monitoring.register_callback, self._follower.unless_moved
         on_instruction = unless_moved(self._callback(self._on_instruction()), {})
-        register(free, events.INSTRUCTION, AtInstruction(on_instruction))
+        register(free, events.INSTRUCTION, AtInstruction(on_instruction, stack_depth))
         register(free, events.LINE, unless_moved(self._callback(self._on_line()), {}))
         register(free, events.PY_RETURN, self._callback(self._on_return()))
         register(free, events.PY_UNWIND, self._callback(self._on_unwind()))

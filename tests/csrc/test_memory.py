@@ -18,6 +18,7 @@ import pytest
 
 from stepper import _C
 from stepper.model import trace
+from stepper.support.stack_depths import stack_depth
 from tests.csrc import test_node_records
 from tests.csrc.compiler import Engine, Program, Session
 from tests.csrc.records import plain
@@ -164,7 +165,6 @@ def stacks() -> Call:
     def ask() -> None:
         _C.value_stack(at)
         _C.frame_locals(at)
-        _C.stack_depth(at.f_code, 2)
 
     return ask
 
@@ -187,7 +187,7 @@ def traced() -> Call:
     def look(*args: object) -> object:
         return _C.value_stack(at)
 
-    return lambda: _C.AtInstruction(look)(at, "opcode", None)
+    return lambda: _C.AtInstruction(look, stack_depth)(at, "opcode", None)
 
 
 # --- walks

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from stepper import _C
+from stepper.support.stack_depths import stack_depth
 from tests.csrc.programs import NAMES, PROGRAMS
 
 HAS_MONITORING = sys.version_info >= (3, 12)
@@ -39,7 +40,9 @@ def every_instruction(function: Callable[..., Any], event: Event) -> Iterator[No
             event(sys._getframe(1), offset)
 
         monitoring.use_tool_id(TOOL, "tests")
-        monitoring.register_callback(TOOL, events.INSTRUCTION, _C.AtInstruction(callback))
+        monitoring.register_callback(
+            TOOL, events.INSTRUCTION, _C.AtInstruction(callback, stack_depth)
+        )
         for code in codes:
             monitoring.set_local_events(TOOL, code, events.INSTRUCTION)
         try:
@@ -82,7 +85,7 @@ def test_every_instruction_of_a_program_has_its_stack(
     def event(frame: types.FrameType, offset: int) -> None:
         stack = _C.value_stack(frame)
         assert stack is not None
-        assert len(stack) == _C.stack_depth(frame.f_code, offset)
+        assert len(stack) == stack_depth(frame.f_code, offset)
         lengths.append(len(stack))
 
     with every_instruction(function, event):
@@ -132,7 +135,7 @@ def test_the_depth_is_what_the_interpreter_notes_at_lines(
     def callback(code: types.CodeType, line: int) -> None:
         frame = sys._getframe(1)
         stack = _C.value_stack(frame)
-        pairs.append((None if stack is None else len(stack), _C.stack_depth(code, frame.f_lasti)))
+        pairs.append((None if stack is None else len(stack), stack_depth(code, frame.f_lasti)))
 
     monitoring.use_tool_id(TOOL, "tests")
     monitoring.register_callback(TOOL, monitoring.events.LINE, callback)
@@ -282,19 +285,19 @@ def test_code_that_does_not_fit_together_has_no_depth() -> None:
         return a + 1
 
     code = function.__code__
-    assert _C.stack_depth(code, 0) == 0
-    assert _C.stack_depth(code, 1) is None
-    assert _C.stack_depth(code, 10_000) is None
-    assert _C.stack_depth(code, -2) is None
+    assert stack_depth(code, 0) == 0
+    assert stack_depth(code, 1) is None
+    assert stack_depth(code, 10_000) is None
+    assert stack_depth(code, -2) is None
     pop = bytes([dis.opmap["POP_TOP"], 0])
     broken = code.replace(co_code=pop + code.co_code)
-    assert [_C.stack_depth(broken, offset) for offset in range(0, len(broken.co_code), 2)] == [
+    assert [stack_depth(broken, offset) for offset in range(0, len(broken.co_code), 2)] == [
         None
     ] * (len(broken.co_code) // 2)
     shallow = code.replace(co_stacksize=1)
-    assert _C.stack_depth(shallow, 0) is None
+    assert stack_depth(shallow, 0) is None
     cut = code.replace(co_exceptiontable=b"\xc1")
-    assert _C.stack_depth(cut, 0) is None
+    assert stack_depth(cut, 0) is None
 
 
 def test_at_instruction_passes_everything_on() -> None:
@@ -304,12 +307,12 @@ def test_at_instruction_passes_everything_on() -> None:
         received.append((arguments, named))
         return "result"
 
-    assert _C.AtInstruction(callback)(1, "two", three=3) == "result"
+    assert _C.AtInstruction(callback, stack_depth)(1, "two", three=3) == "result"
     assert received == [((1, "two"), {"three": 3})]
     with pytest.raises(ZeroDivisionError):
-        _C.AtInstruction(lambda: 1 // 0)()
+        _C.AtInstruction(lambda: 1 // 0, stack_depth)()
     with pytest.raises(TypeError, match="something to call"):
-        _C.AtInstruction(1)  # type: ignore[arg-type]  # refused
+        _C.AtInstruction(1, stack_depth)  # type: ignore[arg-type]  # refused
 
 
 @pytest.mark.parametrize("read", [_C.value_stack, _C.frame_locals])

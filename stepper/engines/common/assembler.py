@@ -43,6 +43,7 @@ from stepper.support.bytecode_package import (
 )
 from stepper.support.bytecode_package import instr as kinds
 from stepper.support.disassembly import disassemble
+from stepper.support.stack_depths import ENDS_A_PATH
 
 _ENUMS = {
     name: kind
@@ -348,20 +349,6 @@ def stack_size(code: CodeType) -> int:
         if instruction.opcode in dis.hasjrel or instruction.opcode in dis.hasjabs:
             jump = depth + dis.stack_effect(instruction.opcode, argument, jump=True)
             reach(index_of[instruction.argval], jump)
-        if instruction.opname not in _ENDS and index + 1 < len(listed):
+        if instruction.opname not in ENDS_A_PATH and index + 1 < len(listed):
             reach(index + 1, after)
     return deepest
-
-
-_ENDS = frozenset(
-    {
-        "RETURN_VALUE",
-        "RETURN_CONST",
-        "RAISE_VARARGS",
-        "RERAISE",
-        "JUMP_FORWARD",
-        "JUMP_BACKWARD",
-        "JUMP_BACKWARD_NO_INTERRUPT",
-        "INTERPRETER_EXIT",
-    }
-)

@@ -15,9 +15,9 @@ import re
 from collections.abc import Sequence
 from types import CodeType
 
-from stepper._C import stack_depth
 from stepper.debuggee.effects import taken_by_call
 from stepper.model.resume_names import BEGINS
+from stepper.support.stack_depths import stack_depth
 
 _GRAPH = re.compile(r"__compiled_fn_")
 _RESUME = re.compile(rf"__resume_at_|{BEGINS}")
