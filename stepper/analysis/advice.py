@@ -132,6 +132,11 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         return self.series.aspect.what
 
     @property
+    def what_changes(self) -> str:
+        """What of it changes, with its name: `x.shape[0]`."""
+        return self.series.aspect.of(self.name)
+
+    @property
     def dim(self) -> int | None:
         """Which size or stride it is."""
         return self.series.aspect.at
@@ -203,6 +208,9 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                 found = text_of(has) if has != UNKNOWN and symbolic(has) else ""
             if found:
                 return found, compile_id
+        for size in reversed(self.sizes) if aspect.what == "size" else ():
+            if size.symbol is not None and not size.value:  # of a tensor that the graph has not
+                return size.symbol.name, size.translation.compile_id
         return "", ""
 
     @cached_property
@@ -274,9 +282,9 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def one_more(self, entry: str) -> Advice:
         """Advice where the first value takes an entry of its own, `entry` being of the others."""
         first = text_of(self.series.values[0])
-        of = "" if self.what == "value" else f"{self.series.aspect} of "
+        what = self.name if self.what == "value" else self.what_changes
         return self.advise(
-            f"{of}{self.name} is a symbol by now, and {first} takes an entry of its own all the "
+            f"{what} is a symbol by now, and {first} takes an entry of its own all the "
             f"same: that of the others requires {self.unmet}. Keep it on one side of this "
             "condition, or accept one more.",
             f"{entry} has a symbol there",
@@ -336,4 +344,4 @@ def _seen_alone(series: Series, name: str) -> str:
 
 
 def _what(series: Series, name: str) -> str:
-    return " of ".join(filter(None, (str(series.aspect), name)))
+    return series.aspect.of(name)

@@ -619,15 +619,18 @@ _AUTOGRAD_OPS = "trace_autograd_ops"
 _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
+_RESIZED = re.compile(r"\.(?:resize|resize_as|set)_`")
 
 
 def _in_place(broken: Broken) -> Remedy | None:
     """A method that changes the shape of one of the function's own arguments."""
     if broken.kind != _DELAYED or _IN_PLACE not in broken.explanation:
         return None
+    instead = "use the method without its underscore, which returns another tensor"
+    if _RESIZED.search(broken.explanation):  # of this there is no other method
+        instead = "make a new tensor of that size, with torch.empty say"
     return Remedy(
-        "the shape of an argument is changed in place: use the method without its underscore, "
-        "which returns another tensor, or do it before the call"
+        f"the shape of an argument is changed in place: {instead}, or do it before the call"
     )
 
 

@@ -87,7 +87,7 @@ def _bounds(recording: Recording, found: list[Size]) -> str:
     it asks for more, or of more sizes."""
     size, symbol = found[0], found[0].symbol
     name = spelled_inside(recording, size.translation, size.source)
-    tensor, _, dim = name.removesuffix("]").rpartition(".size()[")
+    tensor, _, dim = name.removesuffix("]").rpartition(".shape[")
     if len(found) > 1 or symbol is None or size.why is not Why.MARKED or not tensor:
         return ""
     if not all(map(of_range, symbol.conditions)) or not symbol.low.isdecimal():

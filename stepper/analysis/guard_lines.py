@@ -201,10 +201,10 @@ def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> 
     path = path_of(expression)
     assert path is not None
     for item, guard, source in of_inlined(recording, path, by)[:1]:
-        name = spelled_inside(recording, item, guard.source)
         its = spelled_inside(recording, item, source)
+        asked_by = f"{its}{expression.strip().removeprefix(path.root)}"
         yield Line(
-            f"  but {path.root} of an inlined function is {its}: ask about {name}", guard.moment
+            f"  but {path.root} of an inlined function is {its}: ask about {asked_by}", guard.moment
         )
     for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:
         name = spelled_inside(recording, item, guard.source)
@@ -360,6 +360,8 @@ def _verdict(expression: str, found: Guarded) -> str:
         return (
             f"only the {' and '.join(found.aspects)} of {expression} {are} guarded{parts}{inputs}"
         )
+    if found.by and all(each.kind == "DUPLICATE_INPUT" for each in found.by):
+        return f"{expression} is guarded: it must be the same object{inputs}"
     if found.by and all(each.kind == "TENSOR_MATCH" for each in found.by):
         return f"{expression} is guarded as to what kind of tensor it is, not its elements{inputs}"
     if found.by:

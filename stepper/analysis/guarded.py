@@ -223,8 +223,8 @@ def called_otherwise(
 def of_inlined(
     recording: Recording, path: Path, by: Collection[Translation]
 ) -> list[tuple[Translation, Guard, str]]:
-    """The guards on what a path is in a function that was inlined, where its root is a part of the
-    one of that name; and the source of that part."""
+    """The first guard on what a path is in a function that was inlined, where its root is a part of
+    the one of that name; and the source of that part."""
     found = []
     for item in by if path.steps else ():
         for source in inlined_as(recording, item, path.root):
@@ -232,8 +232,9 @@ def of_inlined(
             if inner is None or inner.root != path.root or not inner.steps:
                 continue
             meant = Path(inner.root, (*inner.steps, *path.steps), inner.globally)
-            guards = guards_of(recording, item)
-            found += [(item, each, source) for each in guards if path_of(each.source) == meant]
+            known = _in_entry(recording, item, meant)
+            near = (*known.by, *known.through, *known.presence, *known.parts)
+            found += [(item, each, source) for each in near[:1]]
     return found
 
 
@@ -303,7 +304,8 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
 
 
 def _without_alias(path: Path, guards: list[Guard]) -> Path:
-    """A path by the input that stands for its own in guards, where two inputs are one object."""
+    """A part of one of two inputs that are one object, by the other, which stands for both in
+    guards."""
     for guard in guards:
         if guard.kind == "DUPLICATE_INPUT" and (alias := path_of(guard.source)) is not None:
             others = [
@@ -311,7 +313,7 @@ def _without_alias(path: Path, guards: list[Guard]) -> Path:
                 for each in expressions_in(" and ".join(guard.code))
                 if (found := path_of(each)) is not None and not same(found, alias)
             ]
-            if others and path.steps and alias.leads_to(path):
+            if others and len(path.steps) > len(alias.steps) and alias.leads_to(path):
                 steps = (*others[0].steps, *path.steps[len(alias.steps) :])
                 return Path(others[0].root, steps, others[0].globally)
     return path

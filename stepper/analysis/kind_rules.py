@@ -200,7 +200,7 @@ def _stride(it: Changing) -> str:
     if _is_one(it):
         return (
             f"{fact} {it.name}.clone(memory_format=torch.contiguous_format). contiguous() would "
-            f"leave it as it is: size {it.dim} is 1, so its stride does not matter there."
+            f"leave it as it is: shape[{it.dim}] is 1, so its stride does not matter there."
         )
     return f"{fact} {it.name} always in one memory format, e.g. {it.name}.contiguous()."
 

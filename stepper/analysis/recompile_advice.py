@@ -216,8 +216,8 @@ def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:
     left = [each for each in entries.history.series if (each.source, each.aspect) not in changed]
     if left:
         spell = Changing(entries, left[0]).spell
-        parts = [(str(each.aspect), spell(each.source)) for each in left[:TOLD]]
-        names = [" of ".join(filter(None, both)) for both in parts if any(both)]
+        parts = [each.aspect.of(spell(each.source)) for each in left[:TOLD]]
+        names = [*filter(None, parts)]
         yield " ".join(["and what else changes", *([f"({', '.join(names)})"] if names else [])])
 
 

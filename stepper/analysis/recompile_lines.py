@@ -28,6 +28,7 @@ from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.walks import compilations, interventions
 from stepper.client.frame_names import compiled_name, event_text, is_meant
+from stepper.client.names import brief_source
 from stepper.client.text import (
     clip,
     instruction_text,
@@ -35,7 +36,6 @@ from stepper.client.text import (
     one_line,
     place_text,
     plural,
-    short_name,
     short_path,
     value_line,
 )
@@ -290,7 +290,7 @@ def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:
 
 
 def series_text(series: Series, of: int, spell: Spelling = spelled) -> str:
-    """`size[0] of x grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
+    """`x.shape[0] grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
     what = _named(series.source, series.aspect, spell) or series.kind
     if len(series.values) == 1:
         return f"{what} is no longer {text_of(series.values[0])}  ({series.times} of {of})"
@@ -423,13 +423,13 @@ def how_known(failure: Failure) -> str:
 
 
 def failure_text(failure: Failure, spell: Spelling) -> str:
-    """`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`."""
-    guard = f"{failure.kind} {short_name(failure.source)}".strip()
+    """`x.shape[0]: expected 4, actual 5  TENSOR_MATCH L['x']`."""
+    guard = f"{failure.kind} {brief_source(failure.source)}".strip()
     return f"{differing_text(failure, spell)}  {guard}".rstrip()
 
 
 def differing_text(failure: Failure, spell: Spelling) -> str:
-    """`size[0] of x: expected 4, actual 5`."""
+    """`x.shape[0]: expected 4, actual 5`."""
     differences = [_difference(failure.source, each, spell) for each in failure.differences]
     text = "; ".join(differences)
     if not text:
@@ -439,7 +439,7 @@ def differing_text(failure: Failure, spell: Spelling) -> str:
 
 
 def seen_text(saw: Datum, spell: Spelling = unscoped) -> str:
-    """What a condition on sizes has seen: `5`, or `x.size()[0] = 10, y.size()[1] = 60`."""
+    """What a condition on sizes has seen: `5`, or `x.shape[0] = 10, y.shape[1] = 60`."""
     if isinstance(saw, Many) and saw.kind == "dict":
         pairs = zip(saw.items[::2], saw.items[1::2], strict=True)
         return ", ".join(
@@ -465,7 +465,7 @@ def _named(source: str, aspect: Aspect, spell: Spelling) -> str:
     name = spell(source)
     if aspect.what == "value" and name:
         return name
-    return " of ".join(filter(None, (str(aspect), name)))
+    return aspect.of(name)
 
 
 def origin_lines(failure: Failure, cwd: str, *, because: bool = True) -> Iterator[Line]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache, partial
+from typing import NamedTuple
 
 from stepper.analysis.conditions import SHAPE_ENV, Left, left_by, of_range
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
-from stepper.analysis.shapes import Size, Symbol, in_sources, same, size_of, sizes, symbols_at
+from stepper.analysis.shapes import Size, Symbol, in_sources, size_of, sizes, symbols_at
 from stepper.analysis.sites import program_line, site_at, way_to
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.analysis.wanted import resolved, symbolic
@@ -29,7 +30,7 @@ from stepper.client.text import (
 from stepper.model.datum import text_of
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage, Why
-from stepper.model.trace import Outcome, Phase, Translation
+from stepper.model.trace import MomentId, Outcome, Phase, Translation
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
@@ -170,65 +171,92 @@ def _of_one(
         found = size_of(recording, item, expression)
     if found is not None:
         yield from size_lines(recording, found)
+        if path is not None and expression != (found.symbol and found.symbol.name):
+            first = found.value or (found.symbol.value or found.symbol.name if found.symbol else "")
+            yield from _replaced(recording, item, path, expression, first)
     else:
         never = [] if guarded is None else [*_never(recording, guarded, expression)]
         yield from never
-        if not never and path is not None:
-            yield from _set_inside(recording, item, path, expression)
-        if not never and path is not None and not path.globally:
-            yield from _computed(recording, item, path, expression)
+        wants = guarded.requires if guarded is not None and never else ()
+        if never and path is not None and len(wants) == 1:
+            yield from _replaced(recording, item, path, expression, text_of(wants[0]))
+        elif not never and path is not None:
+            yield from _made_inside(recording, item, path, expression)
     symbol = None if found is None else found.symbol
     if is_name or symbol is not None:
         yield from _late(recording, item, expression if symbol is None else symbol.name)
 
 
-def _computed(
-    recording: Recording, item: Translation, path: Path, expression: str
-) -> Iterator[Line]:
-    """Say what a size of a local is, or a number in one, where the first frame ends that has it."""
+class _Becomes(NamedTuple):
+    """What a size, or a number, is in the function itself."""
+
+    written: str
+    """As the compiler has it."""
+    set: bool
+    """Whether it is a part of something that the function sets; else of a local of its own."""
+    place: str
+    moment: MomentId
+    attempt: int
+
+
+def _becomes(recording: Recording, item: Translation, path: Path, frames: int) -> _Becomes | None:
+    """What an attribute, or an item, is set to at last, or what a local is where the first of so
+    many frames ends that has it."""
     attempts = recording.attempts(item.id)
-    for frame in recording.frames(attempts[-1].id)[:_MOST_FRAMES] if attempts else []:
+    if not attempts or path.globally:
+        return None
+    attempt, cwd = attempts[-1].id, recording.facts.cwd
+    asked_for = resolved(recording, item, path)
+    for effect in reversed(recording.side_effects(None, attempt=attempt)):
+        changed = path_of(effect.name)
+        line = program_line(recording, effect.moment)
+        if changed is None or line is None or not changed.leads_to(asked_for):
+            continue
+        steps = asked_for.steps[len(changed.steps) :]
+        value = recording.state(effect.moment).values.get(effect.value or 0)
+        if value is not None and (written := _written(value, steps)):
+            return _Becomes(written, True, line_text(line, cwd), effect.moment, attempt)
+    for frame in recording.frames(attempt)[:frames]:
         end = frame.last_moment
         if end is None or not recording.has(end):
             continue
         state = recording.state(end)
         value = state.values.get(state.top.locals.get(path.root, 0))
-        written = "" if value is None else _written(value, path.steps)
-        if not written:
-            continue
-        site = site_at(recording, end)
-        assert site is not None
-        at = place_text(site.line.place, recording.facts.cwd)
-        title = compiled_title(recording, item)
-        how = "a number" if written.isdecimal() else "made of symbols"
-        if _NAME.fullmatch(written):
-            how = "a symbol"
-        yield Line(f"{title}: {expression} is {written}, {how}, at {at}", end, "title")
-        yield from _standing_for(recording, item, attempts[-1].id, _NAME.findall(written))
-        return
+        if value is not None and (written := _written(value, path.steps)):
+            site = site_at(recording, end)
+            assert site is not None
+            return _Becomes(written, False, place_text(site.line.place, cwd), end, attempt)
+    return None
 
 
-def _set_inside(
+def _made_inside(
     recording: Recording, item: Translation, path: Path, expression: str
 ) -> Iterator[Line]:
-    """Say what number an attribute, or an item, is set to by the function itself, at last."""
-    asked_for = resolved(recording, item, path)
-    for attempt in recording.attempts(item.id)[-1:]:
-        for effect in reversed(recording.side_effects(None, attempt=attempt.id)):
-            changed = path_of(effect.name)
-            line = program_line(recording, effect.moment)
-            if changed is None or line is None or not same(changed, asked_for):
-                continue
-            value = recording.state(effect.moment).values.get(effect.value or 0)
-            written = "" if value is None else _written(value, ())
-            if written:
-                at = line_text(line, recording.facts.cwd)
-                title = compiled_title(recording, item)
-                yield Line(
-                    f"{title}: {expression} is set to {written}, at {at}", effect.moment, "title"
-                )
-                yield from _standing_for(recording, item, attempt.id, _NAME.findall(written))
-            return
+    """Say what a size or number is that the function makes itself."""
+    found = _becomes(recording, item, path, _MOST_FRAMES)
+    if found is None:
+        return
+    written, title = found.written, compiled_title(recording, item)
+    if found.set:
+        text = f"{expression} is set to {written}, at {found.place}"
+    else:
+        how = "a number" if written.isdecimal() else "made of symbols"
+        how = "a symbol" if _NAME.fullmatch(written) else how
+        text = f"{expression} is {written}, {how}, at {found.place}"
+    yield Line(f"{title}: {text}", found.moment, "title")
+    yield from _standing_for(recording, item, found.attempt, _NAME.findall(written))
+
+
+def _replaced(
+    recording: Recording, item: Translation, path: Path, expression: str, before: str
+) -> Iterator[Line]:
+    """Say what the function makes of a size or number that it is called with."""
+    found = _becomes(recording, item, path, 1)
+    if found is not None and found.written != before:
+        text = f"  the function itself makes {expression} {found.written}, at {found.place}"
+        yield Line(text, found.moment)
+        names = {*_NAME.findall(found.written)} - {before}
+        yield from _standing_for(recording, item, found.attempt, names)
 
 
 def _written(value: Value, steps: tuple[str, ...]) -> str:

@@ -202,7 +202,7 @@ def _asked_for(it: Changing, size: Size) -> tuple[str, str] | None:
     cause = cause_of(size) if size.symbol is not None and size.value else None
     if cause is None:
         return None
-    return needed_by(it.recording, size, cause, f"Size {it.dim} of {it.name}")
+    return needed_by(it.recording, size, cause, it.what_changes)
 
 
 def _static(it: Changing) -> Advice | None:
@@ -211,7 +211,7 @@ def _static(it: Changing) -> Advice | None:
     if not entries:
         return None
     return it.advise(
-        f"Size {it.dim} of {it.name} is marked as static (torch._dynamo.mark_static), and so is a "
+        f"{it.what_changes} is marked as static (torch._dynamo.mark_static), and so is a "
         f"number also with dynamic=True: leave the mark out, or outweigh it by "
         f"torch._dynamo.mark_dynamic({it.name}, {it.dim}){it.and_others}.",
         f"it is marked in {', '.join(entries)}",
@@ -296,7 +296,7 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
         mark = f"remove the graph break in {function_name(it.history.resume_of)}, or "
     return it.advise(
         f"With dynamic=False each size is compiled by itself that is not marked: {mark}leave that "
-        f"out, and {compiler(it.history)} makes size {it.dim} of {it.name} a symbol when it is "
+        f"out, and {compiler(it.history)} makes {it.what_changes} a symbol when it is "
         "another one.",
         f"{it.newest.compile_id} was made with dynamic=False, or with "
         "torch._dynamo.config.automatic_dynamic_shapes off",
@@ -314,7 +314,7 @@ def _automatic(it: Changing) -> Advice | None:
     if needed := _needed_elsewhere(it, entry, symbol):
         return needed
     return it.advise(
-        f"{compiler(it.history)} has made size {it.dim} of {it.name} a symbol by itself. To save "
+        f"{compiler(it.history)} has made {it.what_changes} a symbol by itself. To save "
         f"the entry for its first size: {_how(it)}.",
         f"{entry} has it as {symbol}",
         _ways(it),
@@ -326,7 +326,7 @@ def _not_made(it: Changing) -> Advice | None:
     if not it.refused or _marked(it):
         return None
     return it.advise(
-        f"Make size {it.dim} of {it.name} a symbol: {_how(it)}.",
+        f"Make {it.what_changes} a symbol: {_how(it)}.",
         f"no entry was made after {it.entries.made[-1].compile_id}" if it.entries.made else "",
         _ways(it),
     )
@@ -431,7 +431,7 @@ def below_two(entries: Entries, again: Recompilation) -> Advice | None:
     if asked is None or found is None or not found.zero_one or _INNER in asked[2]:
         return None
     text = _never_a_symbol(entries.history, name, asked[3])
-    fact = f"{again.translation.compile_id} has size {asked[3]} of {name} as {found.value}"
+    fact = f"{again.translation.compile_id} has {name}.shape[{asked[3]}] as {found.value}"
     return Advice(text, fact, asked[2], Aspect("size", int(asked[3])), rule="0/1 condition")
 
 
@@ -457,7 +457,7 @@ def _condition(it: Changing) -> Advice | None:
 
 def _tensor(it: Changing) -> str:
     """The tensor of whose size a condition is."""
-    return it.name.partition(".size()")[0]
+    return it.name.partition(".shape[")[0]
 
 
 def one_side(recording: Recording, failure: Failure, spell: Spelling) -> tuple[str, str] | None:

@@ -26,6 +26,7 @@ _MEMBER = re.compile(
 _ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
 _IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]")
 _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
+_SIZE = re.compile(r"\.size\(\)\[(\d+)\]")
 _VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
 """A variable of the environment, of which `os.environ` keeps the name as bytes."""
 _STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
@@ -40,10 +41,12 @@ _PATH = 48
 @lru_cache(maxsize=4096)
 def brief_source(source: str) -> str:
     """A source as the user would write it: `L['self']._modules['h']._modules['0']` is
-    `L['self'].h[0]`, `G['__import_torch_dot_fx'].Proxy` is `torch.fx.Proxy`.
+    `L['self'].h[0]`, `G['__import_torch_dot_fx'].Proxy` is `torch.fx.Proxy`,
+    `L['x'].size()[0]` is `L['x'].shape[0]`.
     """
     text = _MEMBER.sub(_member, short_name(source))
     text = _ATTRIBUTE.sub(r".\1", text)
+    text = _SIZE.sub(r".shape[\1]", text)
     text = _VARIABLE.sub(r"\1[\2]", text)
     text = _BUILTIN.sub(r"builtins.\1", text)
     return _IMPORTED.sub(lambda match: match[1].replace("_dot_", "."), text)

@@ -269,7 +269,7 @@ class WitnessTrial(msgspec.Struct, frozen=True, omit_defaults=True):
     """One input that a guard refuses, and what came of running the code with it all the same."""
 
     text: str
-    """In what it differs from the call's, e.g. `L['x']: size[0] 5 instead of 4`."""
+    """In what it differs from the call's, e.g. `L['x']: shape[0] 5 instead of 4`."""
     others: tuple[str, ...] = ()
     """Other guards that refuse it, too: then the code was not run."""
     comparison: Comparison | None = None

@@ -33,7 +33,14 @@ class Aspect(NamedTuple):
     """Which size or stride, by the number of the dimension; None for anything else."""
 
     def __str__(self) -> str:
-        return self.what if self.at is None else f"{self.what}[{self.at}]"
+        what = "shape" if self.what == "size" else self.what
+        return self.what if self.at is None else f"{what}[{self.at}]"
+
+    def of(self, name: str) -> str:
+        """This aspect of what is called so, as a person writes it: `x.shape[0]`, `dtype of x`."""
+        if self.what == "size" and self.at is not None and name and " of " not in name:
+            return f"{name}.{self}"
+        return " of ".join(filter(None, (str(self), name)))
 
 
 class Difference(msgspec.Struct, frozen=True, array_like=True):

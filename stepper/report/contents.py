@@ -264,7 +264,7 @@ class FixedSize(msgspec.Struct, frozen=True):
     name: Told
     """The function's name."""
     size: Told
-    """What it is of, e.g. `x.size()[0]`."""
+    """What it is of, e.g. `x.shape[0]`."""
     value: Told
     symbol: Told
     """That it was; empty: it never was one."""

@@ -140,7 +140,7 @@ def test_an_edited_program(recorded: Recorded, program: Callable[[str], str]) ->
     # Another size: the same instructions, other guards and values.
     assert not second.parted
     assert any(
-        "size[0] 3" in (row[0] or "") and "size[0] 5" in (row[1] or "") for row in second.guards
+        "shape[0] 3" in (row[0] or "") and "shape[0] 5" in (row[1] or "") for row in second.guards
     )
     assert third.parted
     assert third.nodes == (
@@ -237,7 +237,7 @@ def test_two_ranks_under_torchrun(tmp_path: Path) -> None:
     assert found.first.a.name == "head"
     assert not found.first.parted
     ((mine, theirs),) = [row for row in found.first.guards if "TENSOR_MATCH" in str(row)]
-    assert "size[0] 3" in str(mine)
-    assert "size[0] 4" in str(theirs)
+    assert "shape[0] 3" in str(mine)
+    assert "shape[0] 4" in str(theirs)
     a.close()
     b.close()

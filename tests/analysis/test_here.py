@@ -115,16 +115,16 @@ def test_a_miss_is_told_before_it_is_known_what_it_leads_to(tmp_path: Path) -> N
     wanted = Difference("size", 2, 3, 0)
     check = Check(0, Verdict.FAIL, failing, differences=(wanted,))
     tape.tried(before, "0/0", guards, [CheckedGuard("TENSOR_MATCH", "L['x']")], [check])
-    tape.event(EventKind.GUARD_FAIL, "TENSOR_MATCH L['x'] of 0/0: size[0] 2 ≠ 3")
+    tape.event(EventKind.GUARD_FAIL, "TENSOR_MATCH L['x'] of 0/0: shape[0] 2 ≠ 3")
     tape.leave()
     moment = tape.step(1)
-    tape.event(EventKind.MISS, "f: 0/0: TENSOR_MATCH L['x']: size[0] 2 ≠ 3")
+    tape.event(EventKind.MISS, "f: 0/0: TENSOR_MATCH L['x']: shape[0] 2 ≠ 3")
     tape.writer.flush()
     recording = Recording.open(str(path))
     failed, missed = why_here(recording, failing).headline, why_here(recording, moment).headline
     questions = [of_the_run(recording, each)[0].title for each in (before, failing, moment)]
     recording.close()
     tape.close()
-    assert failed == "a guard of 0/0 fails: size[0] of x: expected 2, actual 3"
-    assert missed.endswith("no entry fits: 0/0 wants size[0] of x: expected 2, actual 3")
+    assert failed == "a guard of 0/0 fails: x.shape[0]: expected 2, actual 3"
+    assert missed.endswith("no entry fits: 0/0 wants x.shape[0]: expected 2, actual 3")
     assert questions == ["why it was compiled again", "why we are here", "why we are here"]

@@ -368,11 +368,11 @@ def test_inputs_that_are_handed_on_have_the_programs_own_names(
 ) -> None:
     recording = recorded(program(HANDED_ON), "--lookups")
     text = "\n".join(line.text for line in recompile_lines(recording))
-    assert "  size[1] of ids changes: 4, 5  (1 of 1)" in text
-    assert "  0/0  size[1] of ids: expected 4, actual 5; stride[0] of ids: " in text
+    assert "  ids.shape[1] changes: 4, 5  (1 of 1)" in text
+    assert "  0/0  ids.shape[1]: expected 4, actual 5; stride[0] of ids: " in text
     assert "of kwargs['ids']" not in text
     reported = markdown(gather(recording))
-    assert "size[1] of ids: expected 4, actual 5" in reported
+    assert "ids.shape[1]: expected 4, actual 5" in reported
     assert "of kwargs['ids']" not in reported
 
 
@@ -393,10 +393,10 @@ def test_strides_that_follow_from_a_size_are_no_change_of_their_own(
 ) -> None:
     recording = recorded(program(RESIZED), "--lookups")
     (history,) = histories(recording, recompilations(recording))
-    assert [(str(each.aspect), each.values) for each in history.series] == [("size[1]", (4, 5))]
+    assert [(str(each.aspect), each.values) for each in history.series] == [("shape[1]", (4, 5))]
     # The check itself says all that is not as wanted.
     (tried,) = history.recompilations[0].tried
-    assert {str(each.aspect) for each in tried.failures[0].differences} == {"size[1]", "stride[0]"}
+    assert {str(each.aspect) for each in tried.failures[0].differences} == {"shape[1]", "stride[0]"}
 
 
 @pytest.mark.parametrize(
@@ -423,7 +423,7 @@ for size in range(2, 14):
 def test_a_growing_size_up_to_the_limit(recorded: Recorded, program: Callable[[str], str]) -> None:
     recording = recorded(program(GROWING), "--lookups")
     text = "\n".join(line.text for line in recompile_lines(recording))
-    assert "size[0] of x grows: 2, 3, 4, 5, 6, 7, 8, 9, 10  (8 of 8)" in text
+    assert "x.shape[0] grows: 2, 3, 4, 5, 6, 7, 8, 9, 10  (8 of 8)" in text
     assert "limit reached at call 9: runs uncompiled from here; 3 later calls recorded" in text
     assert "torch._dynamo.mark_dynamic(x, 0)" in text
     plain = recorded(program(GROWING))
@@ -454,9 +454,9 @@ def test_what_a_resume_function_is_given_cannot_be_marked(
     resumed = "torch_dynamo_resume_in_f_at_8"
     text = "\n".join(line.text for line in recompile_lines(recording))
     behind = "\n".join(line.text for line in recompile_lines(recording, resumed))
-    assert "size[0] of x grows: 2, 3, 4, 5, 6, 7, 8, …, 13  (11 of 11)" in text
+    assert "x.shape[0] grows: 2, 3, 4, 5, 6, 7, 8, …, 13  (11 of 11)" in text
     assert "torch._dynamo.mark_dynamic(x, 0)" in text
-    assert "size[0] of h grows" in behind
+    assert "h.shape[0] grows" in behind
     assert "mark_dynamic" not in behind
     assert "remove the graph break in f" in behind
     breaks = "\n".join(line.text for line in break_lines(recording))
@@ -469,7 +469,7 @@ def test_advice_knows_what_dynamo_has_done_by_itself(recorded: Recorded) -> None
     assert "made times an input of the graph by itself" in by_int[0].text
     assert by_int[0].evidence.startswith("1/1 has it as an input")
     size = advise(recording, history_of(recording, "by_tensor"))[1]
-    assert "has made size 0 of x a symbol by itself" in size.text
+    assert "has made x.shape[0] a symbol by itself" in size.text
     assert re.match(r"0/\d has it as s\d+", size.evidence)
     special = recorded("tests/corpus/automatic_dynamic.py", "--lookups")
     texts = [each.text for each in advise(special, history_of(special, "f"))]
@@ -562,7 +562,7 @@ def test_every_line_about_a_moment_leads_there(recorded: Recorded) -> None:
     lines = list(recompile_lines(recording))
     moments = {line.moment for line in lines if line.moment is not None}
     assert all(recording.oldest <= moment <= recording.newest for moment in moments)
-    failing = next(line for line in lines if line.text.startswith("    0/0  size[0] of x"))
+    failing = next(line for line in lines if line.text.startswith("    0/0  x.shape[0]"))
     assert failing.moment is not None
     there = recording.state(failing.moment)
     assert there.values[there.top.locals["verdict"]].text == "FAIL"
@@ -601,7 +601,7 @@ def test_of_very_many_recompilations_both_ends_are_told(tmp_path: Path) -> None:
     assert left_out.startswith("  … 7 more recompilations; stepper query has all of them")
     # The last one tried 39 entries: Dynamo's words on the newest, and what the others want.
     assert lines.count("    … and 23 more entries") == 1
-    assert "    0/38  size[0] of x: expected 40, actual 41  TENSOR_MATCH L['x']" in lines
+    assert "    0/38  x.shape[0]: expected 40, actual 41  TENSOR_MATCH L['x']" in lines
 
 
 MANY = """

@@ -35,7 +35,7 @@ def test_each_guard_that_a_stance_makes_matter_is_told(tmp_path: Path, *, lookup
         with torch.compiler.set_stance("force_eager"):  # is told at the same moment
             compiled(torch.ones(6), 2)
     recording = Recording.open(str(path))
-    size, number = "size[0] of x: expected 3, actual 4", "by: expected 2, actual 9"
+    size, number = "x.shape[0]: expected 3, actual 4", "by: expected 2, actual 9"
     said = [line.text for line in failed_lines(recording)]
     heads = [text.partition(":")[0] for text in said if text[:1].isdigit()]
     assert heads == ["3 calls failed", "1. 2×  scaled", "2. scaled"]
@@ -53,7 +53,7 @@ def test_each_guard_that_a_stance_makes_matter_is_told(tmp_path: Path, *, lookup
         eager, third = others
         assert eager.startswith("1 call ran uncompiled: scaled: ")
         assert "'eager_on_recompile'" in eager
-        assert "size[0] of x: expected 3, actual 5" in third
+        assert "x.shape[0]: expected 3, actual 5" in third
     else:
         assert others == []
     recording.close()

@@ -138,7 +138,7 @@ def grad_mode_of_another_thread(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="fails: 2 <= nested._min_seqlen_tensor.size()[0]",
+    cause="fails: 2 <= nested._min_seqlen_tensor.shape[0]",
     advice="nested is a nested tensor, whose shortest part is shorter than 2 here",
     counts=(2, 1),
     never=("size differs", "size changes"),
@@ -175,7 +175,7 @@ def nested_tensor_taken_apart(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("Bilinear, inner of wrap_inline", "size[0] of input1 changes: 2, 3"),
+    cause=("Bilinear, inner of wrap_inline", "input1.shape[0] changes: 2, 3"),
     advice="mark_dynamic(input1, 0)",
     counts=(2, 1),
     function="Bilinear",
@@ -330,7 +330,7 @@ def hooks_by_the_callers_name(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of self.weight changes: 4, 1",
+    cause="self.weight.shape[0] changes: 4, 1",
     advice="0 and 1 are numbers with",
     counts=(2, 1),
     never=("they are symbols",),
@@ -354,11 +354,11 @@ def parameter_replaced_by_one_of_one(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause=(
-        "size[1] of past[0][0] changes: 3, 4, and of 1 other  (1 of 2)",
+        "past[0][0].shape[1] changes: 3, 4, and of 1 other  (1 of 2)",
         "past changes: None",
         "(1 of 2)",
     ),
-    advice="Dynamo has made size 1 of past[0][0] a symbol by itself",
+    advice="Dynamo has made past[0][0].shape[1] a symbol by itself",
     counts=(3, 2),
     never=("(2 of 2)",),
 )  # fmt: skip
@@ -406,7 +406,7 @@ def attribute_that_comes_and_changes(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of batch['x'] changes: 4, 2  (1 of 2)", "keys of batch changes"),
+    cause=("batch['x'].shape[0] changes: 4, 2  (1 of 2)", "keys of batch changes"),
     advice="To save the entry for its first size: torch._dynamo.mark_dynamic(batch['x'], 0)",
     counts=(3, 2),
     never=("is a symbol until",),
@@ -429,10 +429,10 @@ def size_that_a_later_entry_needs(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="x.size()[3] == x.size()[2] does not hold  (1 of 1)",
+    cause="x.shape[3] == x.shape[2] does not hold  (1 of 1)",
     advice="use_duck_shape = False before the first call",
     counts=(2, 1),
-    never=("x.size()[2] changes",),
+    never=("x.shape[2] changes",),
 )  # fmt: skip
 def square_image_and_a_float(run: Run) -> None:
     def enlarged(x: Any, scale: float) -> Any:
@@ -467,11 +467,11 @@ def table_made_when_it_is_missing(run: Run) -> None:
     "", "why-recompile",
     cause=(
         "stride[3] of input changes: 1, 3  (1 of 2)",
-        "size[2] of input changes: 32, 48  (1 of 2)",
+        "input.shape[2] changes: 32, 48  (1 of 2)",
     ),
     advice="hand over input always in one memory format",
     counts=(3, 2),
-    never=("size[2] of input changes: 32, 48  (2 of 2)",),
+    never=("input.shape[2] changes: 32, 48  (2 of 2)",),
     function="Conv2d",
 )  # fmt: skip
 def resolutions_and_a_layout(run: Run) -> None:
@@ -545,7 +545,7 @@ def number_that_only_decides(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of x changes: 2, 4  (1 of 2)", "2 <= x.size()[0] does not hold  (1 of 2)"),
+    cause=("x.shape[0] changes: 2, 4  (1 of 2)", "2 <= x.shape[0] does not hold  (1 of 2)"),
     advice="To save the entry for its first size: torch._dynamo.mark_dynamic(x, 0)",
     counts=(3, 2),
 )  # fmt: skip
@@ -568,8 +568,8 @@ def one_at_last(run: Run) -> None:
     cause=(
         "both.shape[0] is s",
         ", made of symbols, at",
-        "is upper.size()[0]",
-        "is lower.size()[0]",
+        "is upper.shape[0]",
+        "is lower.shape[0]",
     ),
     counts=(1, 1),
     never=("nothing is recorded",),
@@ -597,7 +597,7 @@ CAPTURED["first"], CAPTURED["second"] = 2, 3
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 3, 4",
+    cause="x.shape[0] changes: 3, 4",
     advice="To save the entry for its first size",
     counts=(2, 1),
     never=("has no key",),
@@ -621,8 +621,8 @@ def keys_of_a_dict_of_ones_own(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause=(
-        "(((-1)*x.size()[1]) % width) != 0 does not hold  (1 of 2)",
-        "(x.size()[1] // width) != 1 does not hold  (1 of 2)",
+        "(((-1)*x.shape[1]) % width) != 0 does not hold  (1 of 2)",
+        "(x.shape[1] // width) != 1 does not hold  (1 of 2)",
     ),
     advice="in padded_to_windows asks for: keep the calls on one side of it",
     counts=(3, 1),
@@ -643,7 +643,7 @@ def two_lines_that_ask_of_one_size(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("2 <= a.size()[0] does not hold  (1 of 2)", "b.size()[0] == a.size()[0] does not hold"),
+    cause=("2 <= a.shape[0] does not hold  (1 of 2)", "b.shape[0] == a.shape[0] does not hold"),
     advice="Torch's remedy: torch._dynamo.decorators.mark_unbacked(a, 0) before the first call",
     counts=(3, 1),
 )  # fmt: skip

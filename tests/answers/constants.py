@@ -19,7 +19,7 @@ ones = torch.ones
 
 @case(
     "vllm#38933", "why-recompile",
-    cause="size[0] of x changes: 1, 4, and of 1 other",
+    cause="x.shape[0] changes: 1, 4, and of 1 other",
     advice="mark_unbacked(x, 0) before the first call, and likewise of values.",
     counts=(2, 1),
     never=("mark_dynamic", "dynamic=True"),
@@ -39,7 +39,7 @@ def batch_of_one_first(run: Run) -> None:
 
 @case(
     "sglang#24307", "why-recompile",
-    cause="size[0] of tokens changes: 1, 4",
+    cause="tokens.shape[0] changes: 1, 4",
     advice="mark_unbacked(tokens, 0) before the first call.",
     counts=(2, 1),
     never=("mark_dynamic", "dynamic=True"),
@@ -58,7 +58,7 @@ def masked_tokens(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of x changes: 1, 4", "in by_length asks for s77 <= 6, which takes a value"),
+    cause=("x.shape[0] changes: 1, 4", "in by_length asks for s77 <= 6, which takes a value"),
     advice="in by_length asks for: keep the calls on one side of it",
     counts=(3, 3),
 )  # fmt: skip
@@ -124,7 +124,7 @@ def ints_that_are_specialized(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 3, 4",
+    cause="x.shape[0] changes: 3, 4",
     advice="To save the entry for its first size: torch.compile(dynamic=True); an array of numpy",
     counts=(2, 1),
     never=("mark_dynamic", "___from_numpy(x)"),
@@ -157,7 +157,7 @@ def arrays_of_other_dtypes(run: Run) -> None:
 
 @case(
     "dion#23", "why-recompile",
-    cause="size[1] of updates[0] grows: 4, 5, 6",
+    cause="updates[0].shape[1] grows: 4, 5, 6",
     advice="torch._dynamo.config.force_parameter_static_shapes = False: with that",
     counts=(3, 2),
     never=("mark_dynamic", "is a symbol until"),
@@ -177,7 +177,7 @@ def updates_of_parameters(run: Run) -> None:
 
 @case(
     "diffusers#9279", "why-recompile",
-    cause="size[0] of self.down.weight grows: 2, 3, 4",
+    cause="self.down.weight.shape[0] grows: 2, 3, 4",
     advice="torch._dynamo.config.force_nn_module_property_static_shapes = False: with that",
     counts=(3, 2),
     never=("mark_dynamic", "dynamic=True"),
@@ -201,7 +201,7 @@ def ranks_of_adapters(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[1] of x grows: 3, 4, 5", "size[0] of self.weight grows: 3, 4, 5"),
+    cause=("x.shape[1] grows: 3, 4, 5", "self.weight.shape[0] grows: 3, 4, 5"),
     advice="torch._dynamo.config.force_parameter_static_shapes = False: with that",
     counts=(3, 2),
     never=("mark_dynamic", "is a symbol until", "nn_module_property"),
@@ -223,10 +223,10 @@ def widths_of_layers(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x grows: 3, 4, 5",
-    advice="Size 0 of x is marked as static (torch._dynamo.mark_static)",
+    cause="x.shape[0] grows: 3, 4, 5",
+    advice="x.shape[0] is marked as static (torch._dynamo.mark_static)",
     counts=(3, 1),
-    never=("Make size 0 of x a symbol",),
+    never=("Make x.shape[0] a symbol",),
 )  # fmt: skip
 def static_where_all_is_dynamic(run: Run) -> None:
     def negative(x: Any) -> Any:
@@ -361,7 +361,7 @@ def threads_that_are_set(run: Run) -> None:
 @case(
     "pytorch#152588", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77, 2 or more",
+        "x.shape[0] is free: the symbol s77, 2 or more",
         "a symbol because torch.compiler.config.dynamic_sources names it",
     ),
     counts=(1, 2),
@@ -398,7 +398,7 @@ def count_in_the_sources(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] has no value while it is compiled: the symbol u0",
+        "x.shape[0] has no value while it is compiled: the symbol u0",
         "a symbol because torch.compiler.config.unbacked_sources names it",
     ),
     counts=(1, 3),
@@ -416,8 +416,8 @@ def listed_as_unbacked(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 3, 4",
-    advice="Make size 0 of x a symbol: torch._dynamo.mark_dynamic(x, 0) before the first call",
+    cause="x.shape[0] changes: 3, 4",
+    advice="Make x.shape[0] a symbol: torch._dynamo.mark_dynamic(x, 0) before the first call",
     counts=(1, 1),
 )  # fmt: skip
 def refused_the_second_size(run: Run) -> None:
@@ -486,7 +486,7 @@ def conjugate_and_not(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of x grows: 3, 4, 5", "shift grows: 1, 2, 3"),
+    cause=("x.shape[0] grows: 3, 4, 5", "shift grows: 1, 2, 3"),
     advice="With dynamic=False",
     counts=(3, 1),
 )  # fmt: skip
@@ -517,7 +517,7 @@ def names_beyond_the_limit(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("self.calls grows: 0, 1, 2", "size[0] of x changes: 3, 4"),
+    cause=("self.calls grows: 0, 1, 2", "x.shape[0] changes: 3, 4"),
     advice="torch._dynamo.config.allow_unspec_int_on_nn_module = True makes it a symbol",
     counts=(3, 1),
 )  # fmt: skip

@@ -22,7 +22,7 @@ ones = torch.ones
 
 @case(
     "transformers#37908", "why-recompile",
-    cause=("length of cache.keys changes: 0, 2", "size[0] of cache.keys[0]: expected 2, actual 4"),
+    cause=("length of cache.keys changes: 0, 2", "cache.keys[0].shape[0]: expected 2, actual 4"),
     advice="cache.keys is changed by the compiled function itself",
     counts=(3, 1),
 )  # fmt: skip
@@ -345,7 +345,7 @@ def loop_over_what_was_found(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free within the conditions on it: the symbol s77, 2 or more",
+        "x.shape[0] is free within the conditions on it: the symbol s77, 2 or more",
         "requires Eq(s77, TruncToInt(OpaqueUnaryFn_sqrt(ToFloat(s77)))**2)",
     ),
     counts=(1, 1),
@@ -360,7 +360,7 @@ def side_of_a_square(run: Run) -> None:
 
 @case(
     "", "why-shape", expression="x.shape[0]",
-    cause=("x.size()[0] is 4: it was the symbol", "the same symbol as x.size()[1]"),
+    cause=("x.shape[0] is 4: it was the symbol", "the same symbol as x.shape[1]"),
     counts=(2, 2),
 )  # fmt: skip
 def shape_compared_with_a_tuple(run: Run) -> None:
@@ -374,7 +374,7 @@ def shape_compared_with_a_tuple(run: Run) -> None:
 
 @case(
     "", "why-shape", expression="x.shape[0]",
-    cause=("x.size()[0] is 3: it was the symbol", "by BINARY_OP *"),
+    cause=("x.shape[0] is 3: it was the symbol", "by BINARY_OP *"),
     counts=(1, 1),
 )  # fmt: skip
 def list_that_is_repeated(run: Run) -> None:
@@ -386,7 +386,7 @@ def list_that_is_repeated(run: Run) -> None:
 
 @case(
     "", "why-shape", expression="x.shape[0]",
-    cause=("x.size()[0] is 3: it was the symbol", "for the node unbind"),
+    cause=("x.shape[0] is 3: it was the symbol", "for the node unbind"),
     counts=(1, 1),
 )  # fmt: skip
 def rows_unbound(run: Run) -> None:

@@ -33,7 +33,7 @@ def exported(
     "pytorch#140011", "why-failed",
     cause=(
         "0/0 positions_of_one_length.<locals>.Embedded.forward: ConstraintViolationError",
-        "tokens.size()[1] is 6: it was the symbol",
+        "tokens.shape[1] is 6: it was the symbol",
         "a symbol because the dynamic_shapes of torch.export say so",
         "requires Eq(s11, 6), by BINARY_OP +",
     ),
@@ -58,8 +58,8 @@ def positions_of_one_length(run: Run) -> None:
     "pytorch#133653", "why-failed",
     cause=(
         "ConstraintViolationError while building guards",
-        "x.size()[0] is free within the conditions on it: the symbol s6, 2 or more",
-        "y.size()[0] is s6 + 1: its symbol s27 was replaced",
+        "x.shape[0] is free within the conditions on it: the symbol s6, 2 or more",
+        "y.shape[0] is s6 + 1: its symbol s27 was replaced",
         "requires Eq(s6, s27 - 1), by BINARY_OP +",
     ),
     advice="in dynamic_shapes what torch suggests",

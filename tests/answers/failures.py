@@ -36,7 +36,7 @@ torch.library.impl("stepper_answers::halved", "CPU")(lambda x: x / 2)
 
 @case(
     "pytorch#136002", "why-failed",
-    cause=("ConstraintViolationError while building guards", "x.size()[0] is 5"),
+    cause=("ConstraintViolationError while building guards", "x.shape[0] is 5"),
     advice="do without mark_dynamic for it",
     counts=(1, 1),
 )  # fmt: skip
@@ -56,7 +56,7 @@ def marked_and_compared(run: Run) -> None:
 
 @case(
     "pytorch#148040", "why-failed",
-    cause=("ConstraintViolationError while building guards", "x.size()[0] is 10"),
+    cause=("ConstraintViolationError while building guards", "x.shape[0] is 10"),
     advice="torch._dynamo.maybe_mark_dynamic",
     counts=(1, 1),
 )  # fmt: skip
@@ -78,7 +78,7 @@ def marked_and_multiplied(run: Run) -> None:
     "pytorch#145587", "why-failed",
     cause=(
         "ConstraintViolationError while building guards",
-        "a.size()[0] is 4",
+        "a.shape[0] is 4",
         "a symbol because it was marked by mark_dynamic",
     ),
     advice="or mark b, which has it as a number there, as well",
@@ -100,7 +100,7 @@ def one_of_two_marked(run: Run) -> None:
     "pytorch#151356", "why-failed",
     cause=(
         "ConstraintViolationError while building guards",
-        "query.size()[2] is 22",
+        "query.shape[2] is 22",
         "requires Eq(s50, 22)",
     ),
     advice="do without mark_dynamic for it",
@@ -450,7 +450,7 @@ def slice_between_items(run: Run) -> None:
     "vllm#27432", "why-failed",
     cause=(
         "RuntimeError before tracing",
-        "2 <= x.size()[0] <= 4, with 6",
+        "2 <= x.shape[0] <= 4, with 6",
         "requires s77 <= 4, by POP_JUMP",
     ),
     advice="call it with such inputs before the stance is set",
@@ -470,8 +470,8 @@ def size_refused(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("RecompileError before tracing", "size[0] of x: expected 3, actual 4"),
-    advice="Make size 0 of x a symbol: torch._dynamo.mark_dynamic(x, 0) before the first call",
+    cause=("RecompileError before tracing", "x.shape[0]: expected 3, actual 4"),
+    advice="Make x.shape[0] a symbol: torch._dynamo.mark_dynamic(x, 0) before the first call",
     counts=(1, 1),
 )  # fmt: skip
 def recompilation_that_is_an_error(run: Run) -> None:

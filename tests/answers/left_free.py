@@ -15,7 +15,7 @@ ones = torch.ones
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "bounded: x.size()[0] is free within the conditions on it: the symbol s77, 2",
+        "bounded: x.shape[0] is free within the conditions on it: the symbol s77, 2",
         "requires Min(6, s77) <= s77",
     ),
     counts=(2, 2),
@@ -33,9 +33,9 @@ def at_most_a_size(run: Run) -> None:
 @case(
     "pytorch#186893", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 1: a size of 0 or 1 becomes a number (0/1 specialization)",
+        "x.shape[0] is 1: a size of 0 or 1 becomes a number (0/1 specialization)",
         "mark_unbacked(tensor, dim)",
-        "0/1 batch_of_one.<locals>.doubled: x.size()[0] is free",
+        "0/1 batch_of_one.<locals>.doubled: x.shape[0] is free",
     ),
     counts=(2, 1),
     never=("was fixed", "never was a symbol"),
@@ -55,9 +55,9 @@ def batch_of_one(run: Run) -> None:
 @case(
     "pytorch#129456", "why-shape", expression="y.shape[0]",
     cause=(
-        "y.size()[0] is free: the symbol s77",
-        "the same symbol as x.size()[0]: they had the same value, 4 (duck shaping)",
-        "y.size()[0] is free: the symbol s17",
+        "y.shape[0] is free: the symbol s77",
+        "the same symbol as x.shape[0]: they had the same value, 4 (duck shaping)",
+        "y.shape[0] is free: the symbol s17",
     ),
     counts=(2, 1),
     never=("was fixed",),
@@ -75,7 +75,7 @@ def same_symbol(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free within the conditions on it: the symbol s77, 2 or more",
+        "x.shape[0] is free within the conditions on it: the symbol s77, 2 or more",
         "requires Eq(Mod(s77, 4), 0)",
     ),
     counts=(1, 1),
@@ -151,7 +151,7 @@ def closure_in_the_view(run: Run) -> None:
 
 @case(
     "pytorch#159550", "why-shape", expression="x.shape[2]",
-    cause="x.size()[2] is free: the symbol s53, 2 or more",
+    cause="x.shape[2] is free: the symbol s53, 2 or more",
     counts=(1, 1),
     never=("was fixed", "requires"),
 )  # fmt: skip
@@ -191,9 +191,9 @@ def count_of_data(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free within the conditions on it: the symbol s77, 2 to 10",
+        "x.shape[0] is free within the conditions on it: the symbol s77, 2 to 10",
         "requires Eq(s17 + s77, 12)",
-        "s17 is y.size()[0]",
+        "s17 is y.shape[0]",
     ),
     counts=(1, 1),
     never=("was fixed",),
@@ -210,7 +210,7 @@ def together_twelve(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free within the conditions on it: the symbol s77",
+        "x.shape[0] is free within the conditions on it: the symbol s77",
         "requires Eq(Mod(s77, 2), 0)",
     ),
     counts=(1, 1),
@@ -228,7 +228,7 @@ def checked_to_be_even(run: Run) -> None:
 
 @case(
     "pytorch#123810", "why-shape", expression="x.shape[1]",
-    cause="x.size()[1] is free: the symbol s27, 2 or more",
+    cause="x.shape[1] is free: the symbol s27, 2 or more",
     counts=(1, 1),
     never=("was fixed", "requires"),
 )  # fmt: skip
@@ -244,7 +244,7 @@ def mask_of_a_length(run: Run) -> None:
 
 @case(
     "pytorch#142507", "why-shape", expression="x.shape[0]",
-    cause="0/1 membership.<locals>.Net.forward: x.size()[0] is free: the symbol s77",
+    cause="0/1 membership.<locals>.Net.forward: x.shape[0] is free: the symbol s77",
     counts=(2, 2),
     never=("was fixed",),
 )  # fmt: skip
@@ -263,9 +263,9 @@ def membership(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is s17: its symbol s77 was replaced",
+        "x.shape[0] is s17: its symbol s77 was replaced",
         "requires Eq(s77, s17), by BINARY_OP +",
-        "s17 is y.size()[0]",
+        "s17 is y.shape[0]",
     ),
     counts=(1, 1),
     never=("and was fixed",),
@@ -284,7 +284,7 @@ def equal_to_another(run: Run) -> None:
     "", "why-shape", expression="batch['x'].shape[0]",
     cause=(
         "batch['x'].shape[0] never was a symbol: TENSOR_MATCH requires 3",
-        "batch['x'].size()[0] is free",
+        "batch['x'].shape[0] is free",
     ),
     counts=(2, 2),
     never=("was fixed",),
@@ -302,7 +302,7 @@ def size_in_a_batch(run: Run) -> None:
     "", "why-shape", expression="len(x)",
     cause=(
         "len(x) never was a symbol: TENSOR_MATCH requires 3",
-        "x.size()[0] is free: the symbol s77",
+        "x.shape[0] is free: the symbol s77",
     ),
     counts=(2, 2),
     never=("was fixed",),

@@ -39,8 +39,8 @@ def count_in_a_global_dict(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of np.interp(values, [0, 1], [0, 255]) changes: 4, 5",
-    advice="has made size 0 of np.interp(values, [0, 1], [0, 255]) a symbol by itself",
+    cause="np.interp(values, [0, 1], [0, 255]).shape[0] changes: 4, 5",
+    advice="has made np.interp(values, [0, 1], [0, 255]).shape[0] a symbol by itself",
     counts=(4, 2),
     function="stretched, resumed",
     never=("0 of ___stack", "0] of ___"),

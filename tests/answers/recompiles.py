@@ -233,10 +233,10 @@ def learning_rate(run: Run) -> None:
 
 @case(
     "torchdynamo#281", "why-recompile",
-    cause="size[0] of x changes: 20, 19",
+    cause="x.shape[0] changes: 20, 19",
     advice="torch._dynamo.mark_dynamic(x, 0) before the first call",
     counts=(2, 1),
-    never=("Make size 0 of x a symbol",),
+    never=("Make x.shape[0] a symbol",),
 )  # fmt: skip
 def batches_of_other_sizes(run: Run) -> None:
     @run.compile
@@ -252,7 +252,7 @@ def batches_of_other_sizes(run: Run) -> None:
 
 @case(
     "pytorch#141589", "why-recompile",
-    cause="size[1] of x changes: 64, 1, 68",
+    cause="x.shape[1] changes: 64, 1, 68",
     advice="mark_unbacked(x, 1) before the first call.",
     counts=(3, 1),
     never=("mark_dynamic",),
@@ -619,7 +619,7 @@ def functions_of_torch(run: Run) -> None:
 
 @case(
     "pytorch#141589", "why-recompile",
-    cause="fails: 2 <= x.size()[0]",
+    cause="fails: 2 <= x.shape[0]",
     advice="mark_unbacked",
     counts=(2, 1),
 )  # fmt: skip

@@ -94,7 +94,7 @@ def branch_that_returns_its_input(run: Run) -> None:
 
 @case(
     "pytorch#141034", "why-failed",
-    cause=("ConstraintViolationError while building guards", "labels.size()[0] is 4"),
+    cause=("ConstraintViolationError while building guards", "labels.shape[0] is 4"),
     advice="torch._dynamo.maybe_mark_dynamic",
     counts=(1, 1),
 )  # fmt: skip
@@ -112,7 +112,7 @@ def marked_labels(run: Run) -> None:
 
 @case(
     "pytorch#122307", "why-failed",
-    cause=("ConstraintViolationError while building guards", "x.size()[0] is 5"),
+    cause=("ConstraintViolationError while building guards", "x.shape[0] is 5"),
     advice="do without mark_dynamic for it",
     counts=(1, 1),
 )  # fmt: skip

@@ -161,7 +161,7 @@ def scaling_of_an_adapter(run: Run) -> None:
 
 @case(
     "pytorch#150702", "why-recompile",
-    cause="fails: latent.size()[2] == latent.size()[1]",
+    cause="fails: latent.shape[2] == latent.shape[1]",
     advice="use_duck_shape = False",
     counts=(2, 1),
 )  # fmt: skip
@@ -428,8 +428,8 @@ def number_that_is_closed_over(run: Run) -> None:
 
 @case(
     "pytorch#191833", "why-recompile",
-    cause=("x.size()[0] <= x.size()[1] does not hold", "if not run.remedied and high > wide:"),
-    advice="The entry requires x.size()[0] <= x.size()[1], which",
+    cause=("x.shape[0] <= x.shape[1] does not hold", "if not run.remedied and high > wide:"),
+    advice="The entry requires x.shape[0] <= x.shape[1], which",
     counts=(2, 1),
 )  # fmt: skip
 def one_side_is_longer(run: Run) -> None:

@@ -23,10 +23,10 @@ class Collector:
 @case(
     "pytorch#122307", "why-shape", expression="x.shape[0]",
     cause=(
-        "0/0 neither_more_nor_less.<locals>.in_two_directions: x.size()[0] is 5: it was the symbol",
+        "0/0 neither_more_nor_less.<locals>.in_two_directions: x.shape[0] is 5: it was the symbol",
         "requires s77 <= 5, by POP_JUMP",
         "requires s77 >= 5, by POP_JUMP",
-        "0/1 neither_more_nor_less.<locals>.in_two_directions: x.size()[0] is free",
+        "0/1 neither_more_nor_less.<locals>.in_two_directions: x.shape[0] is free",
     ),
     counts=(2, 1),
     never=("never was a symbol",),
@@ -47,7 +47,7 @@ def neither_more_nor_less(run: Run) -> None:
 @case(
     "pytorch#141251", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free within the conditions on it: the symbol s77, 2 to 8",
+        "x.shape[0] is free within the conditions on it: the symbol s77, 2 to 8",
         "requires Eq(((s77 + 7)//8), 1)",
         "for the node split",
     ),
@@ -72,7 +72,7 @@ def split_and_put_back(run: Run) -> None:
 @case(
     "pytorch#152918", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 5: it was the symbol",
+        "x.shape[0] is 5: it was the symbol",
         "requires Eq(s77, 5), by BINARY_OP *",
         "for the node mul",
         "in infer_size",
@@ -92,7 +92,7 @@ def times_five_random_numbers(run: Run) -> None:
 @case(
     "pytorch#139474", "why-shape", expression="images.shape[2]",
     cause=(
-        "images.size()[2] is free within the conditions on it: the symbol s14, 2 or more",
+        "images.shape[2] is free within the conditions on it: the symbol s14, 2 or more",
         "requires Eq((((s14 - s90 + 2)//4)) + 1, 4)",
         "for the node cat",
     ),
@@ -118,7 +118,7 @@ def features_of_a_fixed_size(run: Run) -> None:
 @case(
     "pytorch#174704", "why-shape", expression="x.shape[1]",
     cause=(
-        "x.size()[1] is 4: it was the symbol",
+        "x.shape[1] is 4: it was the symbol",
         "requires Eq(s27, 4), by CALL 4",
         "for the node rms_norm",
     ),
@@ -139,9 +139,9 @@ def normed_by_its_weights(run: Run) -> None:
 @case(
     "pytorch#105279", "why-shape", expression="source.shape[0]",
     cause=(
-        "0/0 unrolled_over_time.<locals>.unrolled: source.size()[0] is 4: it was the symbol",
+        "0/0 unrolled_over_time.<locals>.unrolled: source.shape[0] is 4: it was the symbol",
         "requires Eq(s38, 4), by CALL 1",
-        "0/1 unrolled_over_time.<locals>.unrolled: source.size()[0] is 6: it was the symbol",
+        "0/1 unrolled_over_time.<locals>.unrolled: source.shape[0] is 6: it was the symbol",
     ),
     counts=(2, 1),
     never=("is free",),
@@ -183,8 +183,8 @@ def length_of_a_mask(run: Run) -> None:
 @case(
     "pytorch#150222", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is free: the symbol s77, 0 or more",
-        "the same symbol as y.size()[0]: they had the same value, 1 (duck shaping)",
+        "x.shape[0] is free: the symbol s77, 0 or more",
+        "the same symbol as y.shape[0]: they had the same value, 1 (duck shaping)",
     ),
     counts=(1, 1),
     never=("was fixed", "0/1 specialization"),
@@ -459,7 +459,7 @@ def function_of_the_module(run: Run) -> None:
 
 @case(
     "pytorch#149635", "why-shape", expression="x.shape[0]",
-    cause=("x.size()[0] is free: the symbol s77, 2 or more", "it was marked by mark_dynamic"),
+    cause=("x.shape[0] is free: the symbol s77, 2 or more", "it was marked by mark_dynamic"),
     counts=(1, 1),
     never=("was fixed", "requires"),
 )  # fmt: skip
@@ -494,14 +494,14 @@ def tensor_that_is_not_used(run: Run) -> None:
 @case(
     "pytorch#191833", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 5: the conditions on sizes together leave nothing else",
+        "x.shape[0] is 5: the conditions on sizes together leave nothing else",
         "requires s77 <= s27, by POP_JUMP",
         "requires s77 >= s27, by POP_JUMP",
         "requires Eq(s27 + s77, 10), by POP_JUMP",
         "0/0 was compiled for 5",
     ),
     counts=(2, 1),
-    never=("x.size()[0] is 10 - s27",),
+    never=("x.shape[0] is 10 - s27",),
 )  # fmt: skip
 def fixed_by_three_lines(run: Run) -> None:
     def by_its_sides(x: Any) -> Any:

@@ -14,7 +14,7 @@ ones = torch.ones
 
 @case(
     "pytorch#106067", "why-recompile",
-    cause="size[0] of x changes: 0, 2",
+    cause="x.shape[0] changes: 0, 2",
     advice="mark_unbacked(x, 0)",
     counts=(2, 1),
 )  # fmt: skip
@@ -79,7 +79,7 @@ def position_in_a_cache(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x grows: 3, 4, 5",
+    cause="x.shape[0] grows: 3, 4, 5",
     advice="needs its value",
     counts=(3, 2),
 )  # fmt: skip
@@ -98,7 +98,7 @@ def size_in_a_text(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x grows: 3, 4, 5",
+    cause="x.shape[0] grows: 3, 4, 5",
     advice="needs its value",
     counts=(3, 2),
 )  # fmt: skip
@@ -118,8 +118,8 @@ def size_as_an_index(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of x changes: 3, 4", "requires s77 < 10"),
-    advice="has made size 0 of x a symbol by itself",
+    cause=("x.shape[0] changes: 3, 4", "requires s77 < 10"),
+    advice="has made x.shape[0] a symbol by itself",
     counts=(3, 2),
 )  # fmt: skip
 def branch_on_a_size(run: Run) -> None:
@@ -135,7 +135,7 @@ def branch_on_a_size(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x grows: 3, 4, 5",
+    cause="x.shape[0] grows: 3, 4, 5",
     advice="With dynamic=False each size is compiled by itself that is not marked",
     counts=(3, 1),
 )  # fmt: skip
@@ -153,7 +153,7 @@ def static_in_torch_compile(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x grows: 3, 4, 5",
+    cause="x.shape[0] grows: 3, 4, 5",
     advice="leave the mark out, or outweigh it by torch._dynamo.mark_dynamic(x, 0)",
     counts=(3, 1),
 )  # fmt: skip
@@ -173,7 +173,7 @@ def marked_static(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 16, 7",
+    cause="x.shape[0] changes: 16, 7",
     advice="torch._dynamo.mark_dynamic(x, 0)",
     counts=(2, 1),
 )  # fmt: skip
@@ -189,7 +189,7 @@ def last_batch(run: Run) -> None:
 
 @case(
     "pytorch#129456", "why-recompile",
-    cause="fails: y.size()[0] == x.size()[0]",
+    cause="fails: y.shape[0] == x.shape[0]",
     advice="use_duck_shape",
     counts=(2, 1),
 )  # fmt: skip
@@ -205,7 +205,7 @@ def equal_by_chance(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="fails: x.size()[3] == x.size()[2]",
+    cause="fails: x.shape[3] == x.shape[2]",
     advice="use_duck_shape",
     never=("keep them on one side",),
     counts=(2, 1),
@@ -225,7 +225,7 @@ def square_images_first(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="fails: y.size()[0] == x.size()[0]",
+    cause="fails: y.shape[0] == x.shape[0]",
     advice="a symbol for each would not save the entry: keep them equal or different",
     never=("use_duck_shape",),
     counts=(2, 2),
@@ -242,7 +242,7 @@ def asked_whether_equal(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="fails: y.size()[0] == x.size()[0]",
+    cause="fails: y.shape[0] == x.shape[0]",
     advice="",
     never=("use_duck_shape",),
     counts=(2, 2),
@@ -261,7 +261,7 @@ def equal_and_then_one(run: Run) -> None:
 
 @case(
     "dion#23", "why-recompile",
-    cause="size[0] of parameter grows: 2, 3, 4",
+    cause="parameter.shape[0] grows: 2, 3, 4",
     advice="force_parameter_static_shapes",
     counts=(3, 2),
 )  # fmt: skip

@@ -38,7 +38,7 @@ def position_in_a_list(run: Run) -> None:
     "pytorch#111263", "why-shape", expression="x.shape[0]",
     cause=(
         "x.shape[0] never was a symbol: TENSOR_MATCH requires 3",
-        "x.size()[0] is 4: it was the symbol",
+        "x.shape[0] is 4: it was the symbol",
         "requires Eq(s77, 4), by BINARY_SUBSCR",
     ),
     counts=(3, 2),
@@ -60,7 +60,7 @@ def size_as_a_key(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 4: it was the symbol",
+        "x.shape[0] is 4: it was the symbol",
         "requires Eq(s77, 4), by BUILD_STRING",
     ),
     counts=(3, 2),
@@ -79,7 +79,7 @@ def size_in_a_name(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 4: it was the symbol",
+        "x.shape[0] is 4: it was the symbol",
         "requires Eq(s77, 4), by CALL 2",
     ),
     counts=(3, 2),
@@ -102,7 +102,7 @@ def loop_over_a_size(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[1]",
     cause=(
-        "x.size()[1] is 4: it was the symbol",
+        "x.shape[1] is 4: it was the symbol",
         "requires Eq(s27, 4), by BINARY_OP @",
         "for the node matmul",
     ),
@@ -126,7 +126,7 @@ def times_a_parameter(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 6: it was the symbol",
+        "x.shape[0] is 6: it was the symbol",
         "requires Eq(s77, 6), by CALL 2",
         "for the node view",
     ),
@@ -145,9 +145,9 @@ def viewed_as_a_matrix(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "0/0 asked_whether_it_is_eight.<locals>.asked: x.size()[0] is 8: it was the symbol",
+        "0/0 asked_whether_it_is_eight.<locals>.asked: x.shape[0] is 8: it was the symbol",
         "requires Eq(s77, 8), by POP_JUMP",
-        "0/1 asked_whether_it_is_eight.<locals>.asked: x.size()[0] is free",
+        "0/1 asked_whether_it_is_eight.<locals>.asked: x.shape[0] is free",
         "requires Ne(s77, 8)",
     ),
     counts=(2, 1),
@@ -166,7 +166,7 @@ def asked_whether_it_is_eight(run: Run) -> None:
 
 @case(
     "", "why-shape", expression="x.shape[0]",
-    cause="x.size()[0] is 3: the program has marked it as static (mark_static)",
+    cause="x.shape[0] is 3: the program has marked it as static (mark_static)",
     counts=(2, 1),
     never=("is free", "was fixed"),
 )  # fmt: skip
@@ -185,7 +185,7 @@ def kept_static(run: Run) -> None:
 @case(
     "pytorch#161119", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 4: it was the symbol",
+        "x.shape[0] is 4: it was the symbol",
         "requires Eq(s77, 4), by CALL 2",
         "for the node split",
     ),
@@ -234,7 +234,7 @@ def item_that_is_checked(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[1]",
     cause=(
-        "x.size()[1] is 6: it was the symbol",
+        "x.shape[1] is 6: it was the symbol",
         "requires Eq(s27, 6), by BINARY_OP +",
     ),
     counts=(1, 1),
@@ -285,11 +285,11 @@ def step_of_a_module(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[-1]",
     cause=(
-        "x.size()[1] is 4: it was the symbol",
+        "x.shape[1] is 4: it was the symbol",
         "for the node layer_norm",
     ),
     counts=(1, 1),
-    never=("x.size()[0]",),
+    never=("x.shape[0]",),
 )  # fmt: skip
 def last_size(run: Run) -> None:
     def normed(x: Any) -> Any:
@@ -319,10 +319,10 @@ def seen_once(run: Run) -> None:
 @case(
     "", "why-shape", expression="x.shape[0]",
     cause=(
-        "x.size()[0] is 3: it was the symbol u0, and was fixed",
+        "x.shape[0] is 3: it was the symbol u0, and was fixed",
         "marked by mark_unbacked",
         "asserts Eq(u0, 3) when the graph runs",
-        "s17 is y.size()[0]",
+        "s17 is y.shape[0]",
     ),
     counts=(2, 2),
     never=("is free",),

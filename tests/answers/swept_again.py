@@ -121,7 +121,7 @@ def dropout_that_is_scheduled(run: Run) -> None:
     cause="requires Eq(Mod(8 - (Mod(",
     advice="keep the calls on one side of it, or do without what asks",
     counts=(2, 1),
-    never=("fails: (x.size()[1] // 8) != x.size()[1], with 13",),
+    never=("fails: (x.shape[1] // 8) != x.shape[1], with 13",),
 )  # fmt: skip
 def padded_to_a_multiple(run: Run) -> None:
     """Five more conditions on the same size come from the last line, and the first fails."""
@@ -140,7 +140,7 @@ def padded_to_a_multiple(run: Run) -> None:
 
 @case(
     "pytorch#160271", "why-recompile",
-    cause=("size[0] of t changes: 1, 2", "stride[0] of guidance: expected 1, actual 0"),
+    cause=("t.shape[0] changes: 1, 2", "stride[0] of guidance: expected 1, actual 0"),
     advice="hand over guidance.contiguous()",
     counts=(2, 1),
 )  # fmt: skip
@@ -207,7 +207,7 @@ def attribute_that_hides_its_base_class(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("self.known[2] changes: 8, 12, and of 1 other", "size[2] of x changes: 8, 12"),
+    cause=("self.known[2] changes: 8, 12, and of 1 other", "x.shape[2] changes: 8, 12"),
     advice="self.known, which self.known[2] is a part of, is set by the compiled function itself",
     counts=(5, 2),
     never=("mark_dynamic(x, 2)",),

@@ -18,10 +18,10 @@ ones = torch.ones
 @case(
     "", "why-recompile",
     cause=(
-        "(x.size()[2] // 8)*(x.size()[2] // 8) == 16 does not hold",
+        "(x.shape[2] // 8)*(x.shape[2] // 8) == 16 does not hold",
         "//8))**2, 16), by POP_JUMP",
     ),
-    advice="The entry requires (x.size()[2] // 8)*(x.size()[2] // 8) == 16",
+    advice="The entry requires (x.shape[2] // 8)*(x.shape[2] // 8) == 16",
     counts=(2, 1),
     never=("Ne(Mod(",),
     function="Embedded.forward",
@@ -51,7 +51,7 @@ def image_of_its_usual_size(run: Run) -> None:
     "", "why-failed",
     cause=(
         "The size of tensor a (((s77 + 1)//2)) must match the size of tensor b ((s77//2))",
-        "s77 is x.size()[0], 7 in this call",
+        "s77 is x.shape[0], 7 in this call",
     ),
     counts=(1, 1),
 )  # fmt: skip

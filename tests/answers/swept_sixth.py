@@ -131,7 +131,7 @@ def steps_of_a_scheduler(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[1] of ids changes: 3, 1", "cache.filled changes: False, True"),
+    cause=("ids.shape[1] changes: 3, 1", "cache.filled changes: False, True"),
     advice="Each value of cache.filled is compiled by itself",
     counts=(2, 1),
     never=("mark_unbacked", "Change all of it"),
@@ -239,7 +239,7 @@ def scale_beside_a_tensor(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of rows changes: 3, 4", "many changes: 3, 4"),
+    cause=("rows.shape[0] changes: 3, 4", "many changes: 3, 4"),
     advice="torch.compile(dynamic=True)",
     counts=(2, 1),
     never=("torch._dynamo.mark_dynamic(rows, 0)",),
@@ -258,7 +258,7 @@ def rows_and_their_number(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of x changes: 1, 3", "times changes: 1.0, 2.0"),
+    cause=("x.shape[0] changes: 1, 3", "times changes: 1.0, 2.0"),
     advice="Change all of it: torch.compile(dynamic=True); mark_unbacked(x, 0), where nothing",
     counts=(2, 1),
     function="times_of_rows",

@@ -143,7 +143,7 @@ def layers_that_keep_what_they_saw(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[1] of self.cache changes: 1, 2",
+    cause="self.cache.shape[1] changes: 1, 2",
     advice="begin with one of which the size is 2 or more",
     counts=(2, 1),
     never=("mark_unbacked",),
@@ -248,7 +248,7 @@ def viewed_when_transposed(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[1] of x grows: 2, 3, 4, 5",
+    cause="x.shape[1] grows: 2, 3, 4, 5",
     advice="The sizes of a module's parameters and buffers, and of any Parameter, are numbers",
     counts=(3, 2),
     function="Widened",
@@ -271,8 +271,8 @@ def layers_of_other_widths(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("size[0] of xs[0] changes: 3, 4", "size[0] of xs[1] changes: 5, 2"),
-    advice="that of the others requires xs[1].size()[0] <= xs[0].size()[0]. Keep it on one side",
+    cause=("xs[0].shape[0] changes: 3, 4", "xs[1].shape[0] changes: 5, 2"),
+    advice="that of the others requires xs[1].shape[0] <= xs[0].shape[0]. Keep it on one side",
     counts=(2, 2),
     never=("mark_dynamic",),
 )  # fmt: skip

@@ -68,7 +68,7 @@ def one_wrapper_around_two(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 4, 6",
+    cause="x.shape[0] changes: 4, 6",
     advice="torch._dynamo.mark_dynamic(x, 0) before the first call",
     counts=(3, 2),
 )  # fmt: skip
@@ -89,7 +89,7 @@ def option_given_once(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x grows: 1, 2, 4, 8",
+    cause="x.shape[0] grows: 1, 2, 4, 8",
     advice="With dynamic=False each size is compiled by itself that is not marked",
     counts=(4, 2),
 )  # fmt: skip
@@ -216,7 +216,7 @@ def decay_as_a_number(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="size[0] of x changes: 4, 1",
+    cause="x.shape[0] changes: 4, 1",
     counts=(1, 1),
     never=("mark_unbacked",),
 )  # fmt: skip
@@ -235,7 +235,7 @@ def row_by_itself(run: Run) -> None:
 
 @case(
     "", "why-recompile", function="PReLU",
-    cause="size[0] of input changes: 4, 3",
+    cause="input.shape[0] changes: 4, 3",
     advice="torch._dynamo.mark_dynamic(input, 0) before the first call",
     counts=(2, 1),
     never=("backend",),

@@ -43,7 +43,7 @@ def bounded(run: Run) -> nn.Module:
 @case(
     "", "why-shape", expression="ids.shape[1]", function="handing_on.<locals>.wrapper",
     cause=(
-        "handing_on.<locals>.wrapper: ids.size()[1] is free: the symbol s81, 2 to 6",
+        "handing_on.<locals>.wrapper: ids.shape[1] is free: the symbol s81, 2 to 6",
         "requires s81 <= 6, by POP_JUMP",
     ),
     counts=(2, 1),
@@ -59,7 +59,7 @@ def size_by_its_inner_name(run: Run) -> None:
     "", "why-failed",
     cause=(
         "Could not guard on data-dependent expression",
-        "u0 is x.size()[0], which is marked by mark_unbacked",
+        "u0 is x.shape[0], which is marked by mark_unbacked",
     ),
     advice="with mark_dynamic instead, each side of the condition gets an entry",
     counts=(0, 1),

@@ -199,7 +199,7 @@ def test_why_over_the_whole_run(talk: Talk) -> None:
     recompiled, broken, views, rows = talk(
         "why-recompile", "why-break", "query", "query SELECT count(*) AS n FROM graph_breaks"
     )[:4]
-    assert "size[0] of x: expected 2, actual 5" in recompiled
+    assert "x.shape[0]: expected 2, actual 5" in recompiled
     assert re.search(r"^1\. Attempted to call function marked as skipped .* @\d+$", broken, re.M)
     assert views.startswith("frames(id, phase, ")
     assert rows.split()[:3] == ["n", "─", "1"]

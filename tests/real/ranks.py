@@ -72,8 +72,8 @@ def _expected(kind: str, rank: str) -> tuple[str, ...]:
     if kind == "shape":
         return (
             "TENSOR_MATCH L['x']",
-            "size[0] 4",
-            "size[0] 8",
+            "shape[0] 4",
+            "shape[0] 8",
             f"{rank}  l_x_ = input # L['x'] f32[8]",
         )
     if kind == "branch":

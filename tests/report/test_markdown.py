@@ -56,10 +56,8 @@ def test_what_matters_is_told(recorded: Recorded) -> None:
     assert '`print("in the helper")`' in breaks
     assert "`stepper open run.stepper --at N`" in breaks
     sizes = markdown(gather(recorded("demos/sizes.py")))
-    assert (
-        "`0/0 in_a_name` `x.size()[0]` is `5`, which was the symbol `s77` (dynamic=True)" in sizes
-    )
+    assert "`0/0 in_a_name` `x.shape[0]` is `5`, which was the symbol `s77` (dynamic=True)" in sizes
     assert re.search(r"`requires Eq\(s77, 5\)` `\S*sizes.py:17 in in_a_name`", sizes)
     again = markdown(gather(recorded("demos/recompilation.py", "--lookups")))
-    assert "`size[0] of x: expected 4, actual 5  TENSOR_MATCH L['x']`" in again
+    assert "`x.shape[0]: expected 4, actual 5  TENSOR_MATCH L['x']`" in again
     assert "`recompile_limit reached at call 5" in again

@@ -82,7 +82,7 @@ def test_each_break_is_told_with_its_cost_and_its_change(recorded: Recorded) -> 
 def test_each_recompilation_is_told_with_what_failed(recorded: Recorded) -> None:
     _, found = read(recorded(*RECOMPILES))
     told = " ".join(found.targets[f"recompiled-{number}"] for number in range(1, 5))
-    assert "size[0] of x: expected 4, actual 5" in told
+    assert "x.shape[0]: expected 4, actual 5" in told
     assert "mode changes: 'a', 'bb', 'ccc', 'dddd', 'eeeee' (4 of 4)" in told
     assert "limit reached at call 5" in told
 

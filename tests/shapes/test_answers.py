@@ -151,16 +151,14 @@ def line_of(comment: str) -> str:
 def test_a_size_that_was_needed_names_the_line_and_the_instruction(why: Callable[..., str]) -> None:
     answer = why("x.shape[0]", "name")
     for entry, size in (("1/0", 5), ("1/1", 6), ("1/2", 7)):
-        assert (
-            f"{entry} name: x.size()[0] is {size}: it was the symbol s77, and was fixed" in answer
-        )
+        assert f"{entry} name: x.shape[0] is {size}: it was the symbol s77, and was fixed" in answer
         assert re.search(rf"requires Eq\(s77, {size}\), by BUILD_STRING 2 at .*", answer)
     assert line_of("the name") in answer
     assert "a symbol because dynamic=True" in answer
 
 
 def test_a_symbol_can_be_asked_for(why: Callable[..., str]) -> None:
-    assert "x.size()[0] is 5: it was the symbol s77" in why("s77", "name")
+    assert "x.shape[0] is 5: it was the symbol s77" in why("s77", "name")
     assert why("s999").startswith("nothing is recorded about 's999'")
 
 
@@ -172,21 +170,21 @@ def test_an_operator_of_the_graph_is_named_with_its_node(why: Callable[..., str]
 
 def test_a_call_within_names_the_way_there(why: Callable[..., str]) -> None:
     answer = why("x.shape[2]", "pooled")
-    assert "x.size()[2] is" in answer
+    assert "x.shape[2] is" in answer
     assert "called from" in answer or line_of("the half") not in answer
 
 
 def test_a_condition_that_leaves_a_size_free_is_told(why: Callable[..., str]) -> None:
     answer = why("x.shape[0]", "branch")
-    assert "x.size()[0] is free: the symbol s77, 2 to 10" in answer
-    assert "x.size()[0] is free: the symbol s77, 11 or more" in answer
+    assert "x.shape[0] is free: the symbol s77, 2 to 10" in answer
+    assert "x.shape[0] is free: the symbol s77, 11 or more" in answer
     assert answer.count(line_of("the branch")) >= 4
-    assert "x.size()[0] is 1: a size of 0 or 1 becomes a number (0/1 specialization)" in answer
+    assert "x.shape[0] is 1: a size of 0 or 1 becomes a number (0/1 specialization)" in answer
 
 
 def test_sizes_that_share_a_symbol_are_told(why: Callable[..., str]) -> None:
     answer = why("y.shape[0]", "pair")
-    assert "the same symbol as x.size()[0]: they had the same value, 6 (duck shaping)" in answer
+    assert "the same symbol as x.shape[0]: they had the same value, 6 (duck shaping)" in answer
 
 
 def test_a_tensor_is_asked_about_by_its_name(why: Callable[..., str]) -> None:
@@ -194,8 +192,8 @@ def test_a_tensor_is_asked_about_by_its_name(why: Callable[..., str]) -> None:
     there in another call."""
     first, second = (why(name, "twice") for name in "xy")
     for answer in first, second:
-        assert "y.size()[0] is free" in answer
-        assert "y.size()[1] is free" in answer
+        assert "y.shape[0] is free" in answer
+        assert "y.shape[1] is free" in answer
     assert re.search(r"x\.shape is s\d+, s\d+$", first, re.MULTILINE)
     assert re.search(r"^\d+/1 .*mask.shape is s\d+, s\d+$", why("mask", "twice"), re.MULTILINE)
 
@@ -227,7 +225,7 @@ def test_is_guarded_does_not_call_a_fixed_size_free(recording: Recording) -> Non
         "(why-shape says by what)"
         for n in range(3)
     ]
-    assert "size[0] s77" not in "\n".join(lines)
+    assert "shape[0] s77" not in "\n".join(lines)
     (free, *_) = guarded_lines(recording, "x.shape[0]", "branch")
     assert "is free within the conditions on sizes" in free.text
 
@@ -237,7 +235,7 @@ def test_a_recompilation_is_blamed_on_what_fixed_the_size(recording: Recording) 
     assert re.search(
         r"requires Eq\(s77, 5\), by BUILD_STRING 2 at .*" + line_of("the name"), answer
     )
-    assert "Size 0 of x is a symbol until " in answer
+    assert "x.shape[0] is a symbol until " in answer
     assert "mark_dynamic" not in answer, "it is a symbol already"
     assert "dynamic=True" not in answer
 
@@ -271,9 +269,9 @@ def test_symbols_are_what_they_are_at_a_moment(recording: Recording) -> None:
         return [line.text for line in symbol_lines(recording, attempt, moment, name)]
 
     assert at(born) == ["no size is a symbol at this moment"]
-    assert at(born + 1) == ["s77  dynamic  [2, int_oo]  x.size()[0] (now 5)"]
+    assert at(born + 1) == ["s77  dynamic  [2, int_oo]  x.shape[0] (now 5)"]
     assert at(fixed) == at(born + 1)
-    assert at(fixed + 1) == ["s77  fixed to 5  [5, 5]  x.size()[0] (now 5)  asked 1×"]
+    assert at(fixed + 1) == ["s77  fixed to 5  [5, 5]  x.shape[0] (now 5)  asked 1×"]
     assert [line.split()[0] for line in at(fixed + 1, "s77")[1:]] == [
         "symbol", "guard", "range", "replaced",
     ]  # fmt: skip

@@ -86,8 +86,8 @@ def test_a_recompilation_has_the_value_and_the_line_of_the_condition(
 ) -> None:
     text = "\n".join(line.text for line in recompile_lines(recorded[1], "several", every=True))
     first, second = (f"several.py:{line} in several" for line in (FIRST, SECOND))
-    assert re.search(rf"fails: 4 <= x.size\(\)\[0\], with 2  .*\n.*s77 > 3.*{first}", text)
-    saw = r"with y.size\(\)\[0\] = 5, x.size\(\)\[0\] = 2  .*\n"
+    assert re.search(rf"fails: 4 <= x.shape\[0\], with 2  .*\n.*s77 > 3.*{first}", text)
+    saw = r"with y.shape\[0\] = 5, x.shape\[0\] = 2  .*\n"
     assert re.search(rf"% 2\) == 0, {saw}.*Eq\(Mod\(s17 \+ s77, 2\), 0\).*{second}", text)
 
 

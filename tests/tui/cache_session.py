@@ -112,7 +112,7 @@ class CacheSession(PlayedSession):
             del self.entries[request.entry]
             return Response(request.seq, text=f"entry {request.entry} is thrown away")
         if isinstance(request, MarkDynamic):
-            return Response(request.seq, text="size 0 of x is marked dynamic")
+            return Response(request.seq, text="x.shape[0] is marked dynamic")
         if isinstance(request, EditEntry) and "RETURN_VALUE" not in request.bytecode:
             return Response(request.seq, ok=False, text="'NOTHING' is no instruction")
         return Response(request.seq, data=self._answer_to(request))

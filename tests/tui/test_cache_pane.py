@@ -338,15 +338,15 @@ async def test_an_answer_after_the_end_of_the_application_harms_nobody(sample_pa
 async def test_what_becomes_of_a_call_is_decided_at_the_stop(sample_path: Path) -> None:
     async with cached(sample_path, shown=False) as (app, session, pilot):
         session.stopped = Stopped(
-            20, "breakpoint", "scale: 0/0: TENSOR_MATCH L['x']: size[0] 4 ≠ 5"
+            20, "breakpoint", "scale: 0/0: TENSOR_MATCH L['x']: shape[0] 4 ≠ 5"
         )
         await pilot.press("D")
         await until(pilot, lambda: isinstance(app.screen, ActionsScreen))
-        await until(pilot, lambda: "size[0] 4 ≠ 5" in " ".join(text(app).split()))
+        await until(pilot, lambda: "shape[0] 4 ≠ 5" in " ".join(text(app).split()))
         assert "s  skip: run this call uncompiled, compile nothing" in text(app)
         await pilot.press("d")
         await until(pilot, lambda: session.asked_for(MarkDynamic) == [MarkDynamic(1)])
-        await until(pilot, lambda: "size 0 of x is marked dynamic" in status(app))
+        await until(pilot, lambda: "x.shape[0] is marked dynamic" in status(app))
         await pilot.press("D", "n", *"self.w 1", "enter")
         named = MarkDynamic(2, "self.w", 1)
         await until(pilot, lambda: session.asked_for(MarkDynamic)[1:] == [named])

@@ -320,7 +320,7 @@ def test_another_shape_fails_a_guard_and_is_compiled_again(tmp_path: Path) -> No
 
         while "FAIL" not in terminal.text:
             step()
-        terminal.sees("▶  TENSOR_MATCH", "L['x']", "✗ verdict     FAIL", "size[0] 3 ≠ 5")
+        terminal.sees("▶  TENSOR_MATCH", "L['x']", "✗ verdict     FAIL", "shape[0] 3 ≠ 5")
         step()
         terminal.sees("MISS")
         step()

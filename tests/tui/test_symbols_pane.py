@@ -81,7 +81,7 @@ async def test_each_symbol_is_shown_as_what_it_is_by_now(
         await pilot.pause()
         states = {row.split()[2] for row in rows(app)}
         assert states == {"fixed", "equal", "unbacked", "dynamic"}, rows(app)
-        assert any("y.size()[0] (now 6)" in row for row in rows(app))
+        assert any("y.shape[0] (now 6)" in row for row in rows(app))
 
 
 async def test_before_the_first_there_is_none(recorded: Path) -> None:
@@ -189,7 +189,7 @@ def whole(x: Any) -> Any:
 def test_what_a_backward_decides_later_makes_no_size_a_number(with_backward: Path) -> None:
     recording = Recording.open(str(with_backward))
     told = [line.text for line in shape_lines(recording, "x.shape[0]")]
-    assert told[0].startswith("0/0 whole: x.size()[0] is free: the symbol s7")
+    assert told[0].startswith("0/0 whole: x.shape[0] is free: the symbol s7")
     assert told[1:] == [
         "0/0 whole: decided in the backward, which was compiled later; no guard checks it",
         "  found Eq(s7, 4), which nothing keeps so, by Inductor at train.py:12 in backward",

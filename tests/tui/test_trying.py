@@ -104,8 +104,8 @@ async def test_it_is_given_up(recorded: Path) -> None:
             await pilot.press("x")
             await until(pilot, says(app, "given up: the program was killed"))
             assert not Path("/proc", pid.read_text()).exists()
-            assert "size[0] of x: expected 2, actual 3" in answer
-            assert "size[0] of x: expected 2, actual 3" in text(app)
+            assert "x.shape[0]: expected 2, actual 3" in answer
+            assert "x.shape[0]: expected 2, actual 3" in text(app)
     finally:
         flag.unlink()
 

@@ -28,7 +28,7 @@ async def test_both_lists_are_shown(sample_path: Path, size: Any) -> None:
         await pilot.press("W")
         assert "why it was compiled again" in text(app)
         assert "1 function compiled again, 1 recompilation" in text(app)
-        assert "size[0] of x: expected 2, actual 5" in text(app)
+        assert "x.shape[0]: expected 2, actual 5" in text(app)
         await press_until(pilot, "v", says(app, "why graphs broke"))
         assert "1. Attempted to call function marked as skipped" in text(app)
         assert "Move the print out of the compiled function." in text(app)
@@ -84,10 +84,10 @@ async def test_a_stop_at_a_recompilation_is_about_that_one(sample_path: Path) ->
     recording.close()
     for moment in (again.moment, first):
         async with opened(sample_path, NARROW, at=moment) as (app, pilot):
-            await until(pilot, says(app, "compiled again: 0/0 wants size[0]"))
+            await until(pilot, says(app, "compiled again: 0/0 wants shape[0]"))
             await pilot.press("W")
             assert "why we are here" in text(app)
-            assert "compiled again: 0/0 wants size[0]" in text(app)
+            assert "compiled again: 0/0 wants shape[0]" in text(app)
             await press_until(pilot, "v", says(app, "why it was compiled again"))
 
 

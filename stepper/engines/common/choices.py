@@ -140,13 +140,13 @@ class CallChoice(Generic[E, Verdict]):
                 raise CacheError(f"{source} has {tensor.dim()} dimensions, and no size {each}")
         for each in dims:
             versions.mark_dynamic(tensor, each, strict=strict)
-        which = ", ".join(f"size {each}" for each in dims)
+        which = ", ".join(f"{source}.shape[{each}]" for each in dims)
         needed = (
             "; it fails where that size must be a number"
             if strict
             else ", unless the code needs it as a number"
         )
-        text = f"{which} of {source} is marked dynamic: a symbol in this compilation{needed}"
+        text = f"{which} is marked dynamic: a symbol in this compilation{needed}"
         if any(tensor.shape[each] in _SPECIAL_SIZES for each in dims):
             text += "; beware: sizes 0 and 1 are compiled as numbers all the same"
         self.choose(text)

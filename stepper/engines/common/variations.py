@@ -35,7 +35,7 @@ class Variation(NamedTuple):
     """Something other than it was."""
 
     text: str
-    """What differs, e.g. `L['x']: size[0] 5 instead of 4`."""
+    """What differs, e.g. `L['x']: shape[0] 5 instead of 4`."""
     made: Callable[[], AbstractContextManager[object]]
     """It is so for as long as that lasts; raises what cannot be made so."""
 
@@ -180,7 +180,7 @@ def _tensors(value: object) -> _Values:
     for dim, size in enumerate(tensor.shape):
         for other in dict.fromkeys((size + 1, size - 1, 2 * size, 1)):
             if other != size and other >= 0:
-                yield f"size[{dim}] {other} instead of {size}", like(_resized(plain, dim, other))
+                yield f"shape[{dim}] {other} instead of {size}", like(_resized(plain, dim, other))
     for dtype in (torch.float64, torch.float16, torch.int64):
         if dtype is not tensor.dtype:
             yield f"{dtype} instead of {tensor.dtype}", like(plain.to(dtype))
@@ -248,7 +248,7 @@ def _of_sizes(row: GuardRow, scope: Scope) -> Iterator[Variation]:
             if 0 <= other <= 4096 and other != size:
                 made = _resized(tensor.detach(), dim, other).clone()
                 made.requires_grad_(tensor.requires_grad)
-                text = f"{source}: size[{dim}] {other} instead of {size}"
+                text = f"{source}: shape[{dim}] {other} instead of {size}"
                 yield Variation(text, _assigning(source, made, scope))
 
 

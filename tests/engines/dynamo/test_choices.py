@@ -39,12 +39,12 @@ said = partial(choosing.said, engine="dynamo")
 
 def test_a_size_is_marked_dynamic_before_it_is_compiled(tmp_path: Path, program: Path) -> None:
     text = said(tmp_path, program, "miss:scale", "mark-dynamic", "c", "why-recompile scale")
-    assert "scale: 0/0: TENSOR_MATCH L['x']: size[0] 4 ≠ 5" in text
-    assert "size 0 of L['x'] is marked dynamic" in text
+    assert "scale: 0/0: TENSOR_MATCH L['x']: shape[0] 4 ≠ 5" in text
+    assert "L['x'].shape[0] is marked dynamic" in text
     assert "size 5 [7.0, 7.0, 7.0, 7.0, 7.0] 2" in text
     assert "size 6 [8.0, 8.0, 8.0, 8.0, 8.0, 8.0] 2" in text, "the new entry fits other sizes"
     (done,) = interventions(tmp_path)
-    assert done.startswith("size 0 of L['x'] is marked dynamic")
+    assert done.startswith("L['x'].shape[0] is marked dynamic")
     assert f"the user intervened: {done}" in text
 
 
@@ -105,7 +105,7 @@ def test_the_guards_of_a_relaxed_entry_say_what_they_are(tmp_path: Path) -> None
         encoding="utf-8",
     )
     text = said(tmp_path, program, "guard-fail", "why", "relax-guard", "c", "why")
-    assert "a guard of 0/0 fails: size[0] of x: expected 4, actual 5" in text, "it stands there"
+    assert "a guard of 0/0 fails: x.shape[0]: expected 4, actual 5" in text, "it stands there"
     assert "two.py:4 in norm\n    return x / (x.norm() + eps)" in text
     assert "EQUALS_MATCH L['eps'] of 0/1: value 1e-05 ≠ 0.001" in text
 

@@ -66,10 +66,10 @@ def test_another_shape_fails_at_the_tensor_guard_and_leads_to_the_recompilation(
     assert row.text.startswith("L['x']")
     assert row.said["expected"] == "f32[2]"
     assert row.said["actual"] == "f32[3]"
-    assert row.said["differs"] == "size[0] 2 ≠ 3"
+    assert row.said["differs"] == "shape[0] 2 ≠ 3"
     assert row.said["time"].endswith("s")
     [event] = recording.events(kinds={EventKind.GUARD_FAIL})
-    assert event.text == "TENSOR_MATCH L['x'] of 0/0: size[0] 2 ≠ 3"
+    assert event.text == "TENSOR_MATCH L['x'] of 0/0: shape[0] 2 ≠ 3"
     following = recording.translation(lookup.id + 1)
     assert following.phase is Phase.TRANSLATE
     assert following.compile_id == "0/1"
@@ -439,8 +439,8 @@ def test_breakpoints_find_lookups_in_a_recording(tmp_path: Path) -> None:
             found.append(event)
 
     shapes = [
-        "TENSOR_MATCH L['x'] of 0/0: size[0] 2 ≠ 3",
-        "TENSOR_MATCH L['x'] of 0/1: size[0] 3 ≠ 2",
+        "TENSOR_MATCH L['x'] of 0/0: shape[0] 2 ≠ 3",
+        "TENSOR_MATCH L['x'] of 0/1: shape[0] 3 ≠ 2",
     ]
     assert places("guard-fail:TENSOR_MATCH") == shapes
     assert places("guard-fail:*:L['x']") == shapes
@@ -484,7 +484,7 @@ def test_a_call_that_nothing_serves_says_why(tmp_path: Path) -> None:
     outcomes = [each.outcome for each in lookups(recording)]
     assert outcomes == [Outcome.MISS, Outcome.HIT, Outcome.SKIPPED, Outcome.HIT]
     [checked] = failing(recording, lookups(recording)[2])
-    assert checked.said["differs"] == "size[0] 2 ≠ 3"
+    assert checked.said["differs"] == "shape[0] 2 ≠ 3"
 
 
 def test_after_the_limit_only_the_entries_that_exist_are_tried(tmp_path: Path) -> None:

@@ -504,7 +504,7 @@ def test_a_function_that_was_compiled_ahead_of_time(tmp_path: Path, *, lookups: 
     assert "loaded as it was compiled ahead of time" in skips(recording)[0]
     (failure,) = recording.failures()
     assert failure.name == "double"
-    assert failure.message.endswith("TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
+    assert failure.message.endswith("TENSOR_MATCH L['x']: shape[0] 3 ≠ 5")
     walks = [(each.phase, each.name, each.outcome) for each in recording.translations()]
     ends = [Outcome.HIT, Outcome.SKIPPED] if lookups else [Outcome.SKIPPED]  # an error is told
     assert bool(recording.lookups()) is lookups
@@ -575,7 +575,7 @@ def test_a_call_that_a_package_does_not_serve(tmp_path: Path) -> None:
     recording = recorded(path)
     (failed,) = failures(recording)
     assert failed.lookup is not None
-    assert failed.lookup.reason.endswith("precompiled: TENSOR_MATCH L['x']: size[0] 3 ≠ 5")
+    assert failed.lookup.reason.endswith("precompiled: TENSOR_MATCH L['x']: shape[0] 3 ≠ 5")
     recording.close()
 
 

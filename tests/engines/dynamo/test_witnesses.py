@@ -93,7 +93,7 @@ def test_dictionaries_and_sizes_are_tried(answers: dict[str, list[str]]) -> None
         if guard.startswith(("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"))
         for line in lines
     ]
-    assert any("run with L['x']: size[0] 1 instead of 6, and is NOT" in line for line in sizes)
+    assert any("run with L['x']: shape[0] 1 instead of 6, and is NOT" in line for line in sizes)
 
 
 def test_without_a_witness_what_was_tried_is_said(answers: dict[str, list[str]]) -> None:
@@ -146,7 +146,7 @@ def test_code_that_takes_the_process_with_it_is_a_witness(tmp_path: Path) -> Non
     said = console(
         tmp_path, "-b", "execute:f", *commands(f"witness 1 {row[1]}", "clear all", "c"), program
     )
-    assert "size[0] 5 instead of 4, and the process died of SIGSEGV" in said
+    assert "shape[0] 5 instead of 4, and the process died of SIGSEGV" in said
     assert "| lives" in said
 
 

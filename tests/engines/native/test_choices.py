@@ -38,11 +38,11 @@ said = partial(choosing.said, engine="native")
 def test_a_size_is_marked_dynamic_before_it_is_captured(tmp_path: Path, program: Path) -> None:
     text = said(tmp_path, program, "miss:scale", "mark-dynamic y 3", "mark-dynamic", "c")
     assert "L['y'] has 1 dimensions, and no size 3" in text
-    assert "size 0 of L['x'] is marked dynamic" in text
+    assert "L['x'].shape[0] is marked dynamic" in text
     assert f"size 5 {EAGER[5]} 2" in text
     assert f"size 6 {EAGER[6]} 2" in text, "the new entry fits other sizes"
     (done,) = interventions(tmp_path)
-    assert done.startswith("size 0 of L['x'] is marked dynamic")
+    assert done.startswith("L['x'].shape[0] is marked dynamic")
 
 
 def test_a_guard_is_relaxed_and_the_entry_serves(tmp_path: Path, program: Path) -> None:

@@ -161,7 +161,7 @@ def test_what_would_have_failed_too_is_told_and_so_why_it_was_captured_again(
         for each in failure.differences
     }
     assert {facts[:4] for facts in told} == {
-        ("L['x']", "size[0]", 2, 3),
+        ("L['x']", "shape[0]", 2, 3),
         ("L['times']", "value", 2, 5),
     }
     assert [facts[4] for facts in told].count(True) == 1

@@ -98,7 +98,7 @@ def test_why_it_was_captured_again_is_recorded(tmp_path: Path) -> None:
 
     recording = record(tmp_path / "a.stepper", both)
     again = recording.translations()[1]
-    assert again.recompile_reason == "0/0: TENSOR_MATCH L['x']: size[0] 2 ≠ 3"
+    assert again.recompile_reason == "0/0: TENSOR_MATCH L['x']: shape[0] 2 ≠ 3"
     assert len(recording.events(kinds={EventKind.ENTRY})) == 2
 
 

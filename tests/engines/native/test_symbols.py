@@ -264,7 +264,7 @@ def test_an_operator_that_asks_is_named(tmp_path: Path) -> None:
 def test_why_shape_says_what_fixed_a_size(tmp_path: Path) -> None:
     recording, _ = watched(tmp_path, CASES["text"])
     text = "\n".join(each.text for each in shape_lines(recording, "x.shape[0]"))
-    assert "x.size()[0] is 5: it was the symbol s77, and was fixed" in text
+    assert "x.shape[0] is 5: it was the symbol s77, and was fixed" in text
     assert "a symbol because dynamic=True, by LOAD_FAST" in text
     assert "requires Eq(s77, 5), by FORMAT" in text
     assert "so s77 = 5" in text
@@ -287,7 +287,7 @@ def test_a_size_that_is_marked_as_static_is_told(tmp_path: Path) -> None:
     assert {(step.source, step.why) for step in steps} == {("L['x'].size()[0]", Why.MARKED_STATIC)}
     assert [step.expression for step in steps] == ["8", "9"]
     text = "\n".join(each.text for each in shape_lines(recording, "x.shape[0]"))
-    assert "x.size()[0] is 8: the program has marked it as static (mark_static)" in text
+    assert "x.shape[0] is 8: the program has marked it as static (mark_static)" in text
     (advice,) = advise(recording, histories(recording, recompilations(recording))[0])
     assert advice.rule == "mark_static"
     assert [item.dynamic for item in recording.translations() if item.phase is Phase.TRANSLATE] == [
@@ -352,7 +352,7 @@ def test_each_condition_of_an_entry_has_its_decision(tmp_path: Path) -> None:
 def test_a_lookup_tells_the_size_that_a_condition_saw(tmp_path: Path) -> None:
     recording, _ = watched(tmp_path, CASES["branch"], Phase.LOOKUP)
     text = "\n".join(each.text for each in recompile_lines(recording))
-    assert "fails: x.size()[0] >= 5, with 3  SHAPE_ENV L['x'].size()[0]" in text
+    assert "fails: x.shape[0] >= 5, with 3  SHAPE_ENV L['x'].shape[0]" in text
     assert "requires s77 > 4" in text
 
 
