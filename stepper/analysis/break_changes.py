@@ -117,8 +117,8 @@ _WORDS = {
         "change nothing that the function is given: return a new tensor instead"
     ),
     "Encountered aliasing during higher order op tracing": (
-        "return what is new: where a function returns what it was given, or one tensor twice, its "
-        "clone()"
+        "return what is new: where a function returns what it was given, a view of that, or one "
+        "tensor twice, its clone()"
     ),
     "HOP: Non-nullified side effect": _NOTHING_OUTSIDE,
     "HOP: Unsafe side effect": _NOTHING_OUTSIDE,

@@ -340,6 +340,17 @@ def _inside_library(broken: Broken) -> Remedy | None:
     )
 
 
+def _of_each(broken: Broken) -> Remedy | None:
+    """any() or all() of tensors, for which Dynamo has a loop of its own."""
+    called = _OF_EACH.search(broken.leads_there) if broken.kind == _BRANCHES else None
+    if not broken.library or called is None or broken.statement.strip() not in _EACH:
+        return None
+    return Remedy(
+        f"{called[1]}() decides by each of its tensors: have them in one, with torch.stack, and "
+        f"take .{called[1]}() of that; then decide on tensors with torch.where"
+    )
+
+
 def _does_not_hold(broken: Broken) -> Remedy | None:
     """An assertion of a condition that is known while tracing, and false."""
     if broken.kind != _BRANCHES or not broken.context.startswith(_JUMP_ON_CONSTANT):
@@ -440,6 +451,26 @@ def _without_meta(broken: Broken) -> Remedy | None:
     if broken.kind != _SHAPED or broken.context not in _WITHOUT_META:
         return None
     return Remedy(NO_META)
+
+
+def _of_torch_without_fake(broken: Broken) -> Remedy | None:
+    """An operator of torch's own that takes no fake tensors: no program is to say what it gives."""
+    if broken.kind != _WITHOUT_FAKE or "unsupported operator: aten." not in broken.context:
+        return None
+    return Remedy(
+        "torch itself does not know what this operator of its own gives for these tensors: call it "
+        "outside of the compiled function, or compute the same of tensors that are not sparse"
+    )
+
+
+def _drawn_by_numpy(broken: Broken) -> Remedy | None:
+    """A random number of numpy's."""
+    if broken.kind != _OF_NUMPY or " of RandomState(" not in broken.explanation:
+        return None
+    return Remedy(
+        "draw it before the compiled function, and hand it over as a tensor; or draw it with torch "
+        "(torch.rand, torch.randn)"
+    )
 
 
 def _output_size(broken: Broken) -> Remedy | None:
@@ -619,6 +650,10 @@ _AUTOGRAD_OPS = "trace_autograd_ops"
 _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
+_OF_EACH = re.compile(r"\b(any|all)\(")
+_EACH = ("if elem:", "if not elem:")
+_WITHOUT_FAKE = "Operator does not support running with fake tensors"
+_OF_NUMPY = "attempted to trace numpy function unsupported by PyTorch"
 _RESIZED = re.compile(r"\.(?:resize|resize_as|set)_`")
 
 
@@ -666,6 +701,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "disabled by torch": _disabled_by_torch,
     "disabled": _handed_over,
     "around a module": _around_a_module,
+    "any, all": _of_each,
     "library": _inside_library,
     "does not hold": _does_not_hold,
     "lacking": _lacking,
@@ -681,6 +717,8 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "Python value": _python_value,
     "negation": _negation,
     "no meta": _without_meta,
+    "no fake of torch's": _of_torch_without_fake,
+    "drawn by numpy": _drawn_by_numpy,
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,

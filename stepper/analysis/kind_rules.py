@@ -443,6 +443,20 @@ def _marks(it: Changing) -> str:
     return f"Mark the dimensions of {it.name} before the first call, and for every tensor alike."
 
 
+def each_by_itself(it: Changing) -> str:
+    """What is said where nothing better is known."""
+    return (
+        f"Each value of {it.name} is compiled by itself. If there are few, that is the price; if "
+        "there are many, take what depends on it out of the compiled function, or hand over what "
+        "it is looked up for instead."
+    )
+
+
+def _unread(it: Changing) -> str:
+    """A value that is not the constant of the entry; what it is could not be looked at."""
+    return "" if it.what or it.series.values or not it.name else each_by_itself(it)
+
+
 _OF_VALUES = (
     "TYPE_MATCH", "EQUALS_MATCH", "ID_MATCH", "TRUE_MATCH", "FALSE_MATCH", "NONE_MATCH"
 )  # fmt: skip
@@ -487,6 +501,7 @@ _ROWS: dict[str, _Row] = {
     "function modes": _Row(_modes, kinds=(_MODES,)),
     "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),
     "not there": _Row(_reached, kinds=_OF_VALUES),
+    "value unread": _Row(_unread, kinds=("EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH")),
     "object that died": _Row(_died, kinds=("INVALID",)),
     "marks": _Row(_marks, kinds=("DIMENSION_DYNAMIC_MARKING_GUARD",)),
 }

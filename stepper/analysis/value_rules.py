@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
+from stepper.analysis.kind_rules import each_by_itself
 from stepper.analysis.needed import INDEXED, KEYED, needed_by, puts, subscribes
 from stepper.analysis.recompiles import Origin
 from stepper.analysis.shapes import Size, cause_of, same
@@ -39,6 +40,7 @@ _DEVICE = "DEFAULT_DEVICE"
 _NOT_FINITE = frozenset(map(Words, ("inf", "-inf", "nan")))
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
+_SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 
 
@@ -303,19 +305,25 @@ def _int_of_a_module(it: Changing) -> Advice | None:
     """An int that belongs to an nn.Module: an attribute, or in a dictionary that is one."""
     if not _a_number(it) or not _belongs_to_a_module(it):
         return None
-    text = f"An int that belongs to an nn.Module is a constant of the graph. {_instead(it)}"
+    why, instead = "An int that belongs to an nn.Module is a constant of the graph.", _instead(it)
     # With dynamic=False it would be a constant with the setting, too.
     if not it.history.capabilities.dynamo_config or it.newest.dynamic is False:
-        return it.advise(text)
-    return it.advise(
-        f"{text} {_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
-        "its value: an index into a list, say, or the length of a loop.",
-        changes=(_ATTRIBUTES_ARE_SYMBOLS,),
+        return it.advise(f"{why} {instead}")
+    setting = (
+        f"{_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
+        "its value: an index into a list, say, or the length of a loop."
     )
+    text = f"{setting} {instead}" if _bounds_a_slice(it) else f"{instead} {setting}"
+    return it.advise(f"{why} {text}", changes=(_ATTRIBUTES_ARE_SYMBOLS,))
 
 
 def _instead(it: Changing) -> str:
     """What else can be done than to have an int belong to a module."""
+    if _bounds_a_slice(it):
+        return (
+            f"In a tensor {it.name} would break the graph, as a bound of a slice: so kept, write "
+            "there by index_copy_, at torch.arange of the length plus it."
+        )
     if not _decides(it):
         return (
             f"Keep {it.name} in a tensor (register_buffer), or count outside of the compiled "
@@ -350,6 +358,8 @@ def _default_int(it: Changing) -> Advice | None:
 
 def _as_what_it_is_for(it: Changing) -> str:
     """What else a number can be than one of Python's: of a tensor nothing can be decided."""
+    if _bounds_a_slice(it):
+        return "take the slice outside of the compiled function"
     return "hand over what is decided by it" if _decides(it) else "keep it in a tensor"
 
 
@@ -360,6 +370,18 @@ def _decides(it: Changing) -> bool:
         row is not None and row.opname.startswith(("COMPARE_OP", "POP_JUMP_", "TO_BOOL"))
         for row in rows
     )
+
+
+def _bounds_a_slice(it: Changing) -> bool:
+    """Whether the line that asks for the number makes a slice: a tensor's value would be taken."""
+    for origin in _origins(it):
+        if it.recording.has(origin.moment):
+            moment = it.recording.moment(origin.moment)
+            rows = it.recording.code(it.recording.frame(moment.frame).code).instructions
+            line = rows[moment.ip].line
+            if any(row.opname in _SLICES and row.line == line for row in rows[moment.ip :]):
+                return True
+    return False
 
 
 def _is_handed_on(it: Changing) -> bool:
@@ -400,11 +422,7 @@ def _each_by_itself(it: Changing) -> Advice | None:
     """Any other value. Of a number that was tried once more in vain nothing is known."""
     if _a_number(it) and not it.entries.wanted:
         return None
-    return it.advise(
-        f"Each value of {it.name} is compiled by itself. If there are few, that is the price; if "
-        "there are many, take what depends on it out of the compiled function, or hand over what "
-        "it is looked up for instead."
-    )
+    return it.advise(each_by_itself(it))
 
 
 def _of_value(rule: Rule) -> Rule:

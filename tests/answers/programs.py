@@ -9,6 +9,7 @@ from tests.answers import (  # noqa: F401
     everyday,
     exports,
     failures,
+    fresh,
     guarded,
     guarded_state,
     left_free,
