@@ -54,10 +54,12 @@ def getter_of(
             )
         elif _asked_for(recording, frame, name):
             until = frame.last_moment
+            gives = _given_by(recording, frame)
             found += (
                 each
                 for each in guards
-                if each.moment >= frame.first_moment and (until is None or each.moment <= until)
+                if (each.moment >= frame.first_moment and (until is None or each.moment <= until))
+                or (gives and each.source == gives)
             )
     if code is None:
         return Getter(None, tuple(found)) if found else None
@@ -83,6 +85,16 @@ def _called_on(recording: Recording, item: Translation, owner: Path, name: str) 
             of = path_of(value.source) if value is not None and value.source else None
             if of is not None and same(of, owner):
                 yield frame
+
+
+def _given_by(recording: Recording, frame: Frame) -> str:
+    """The source of what a function returns; empty: it has none. It is guarded when it is used."""
+    end = frame.last_moment
+    if end is None or not recording.has(end):
+        return ""
+    state = recording.state(end)
+    value = state.values.get(state.top.stack[-1]) if state.top.stack else None
+    return "" if value is None else value.source
 
 
 def _first(code: Code) -> str:

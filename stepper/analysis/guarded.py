@@ -21,7 +21,7 @@ from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of, of_class
 from stepper.analysis.handed_on import inlined_as, names_inside
 from stepper.analysis.shapes import Size, same, size_of
-from stepper.analysis.sources import Path, meant, path_of, unscoped
+from stepper.analysis.sources import BY_PLACE, Path, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.analysis.wanted import Wanted, resolved, symbolic, wanted_by
 from stepper.client.frame_names import is_meant
@@ -243,7 +243,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
     every = wanted_by(recording, item)
     expression, inside, instance = _called_inside(recording, item, expression, guards)
     path = resolved(recording, item, _without_alias(expression, guards))
-    path = _as_member(path, guards)
+    path = _by_place(_as_member(path, guards), guards)
     by: list[Guard] = []
     through: list[Guard] = []
     presence: list[Guard] = []
@@ -333,6 +333,21 @@ def _called_inside(
         return Path(outer.root, (*outer.steps, *path.steps), outer.globally), found[0], ""
     known = of_class(path, guards)
     return (path, "", "") if known is None else (known[0], "", known[1])
+
+
+def _by_place(path: Path, guards: list[Guard]) -> Path:
+    """A path with the elements of a dictionary as guards look at them where they do so by the place
+    of the key, which another guard says."""
+    places: dict[tuple[Path, str], str] = {}
+    for guard in guards:
+        key = path_of(guard.source) if guard.kind in _CONSTANTS else None
+        if key is not None and key.steps and key.steps[-1].startswith(BY_PLACE):
+            of = Path(key.root, key.before.steps)
+            places[of, f"[{guard.code[0].rpartition(' == ')[2]}]"] = f"[{key.steps[-1]}]"
+    steps: tuple[str, ...] = ()
+    for step in path.steps if places else ():
+        steps = (*steps, places.get((Path(path.root, steps), step), step))
+    return Path(path.root, steps, path.globally) if places else path
 
 
 def _as_member(path: Path, guards: list[Guard]) -> Path:

@@ -68,7 +68,11 @@ _OF_A_CLASS = r"(?:dict\(type\([\w.\[\]'\"]+\)[\w.\[\]]*\)|type\([\w.\[\]'\"]+\)
 """How Dynamo comes to the attributes of a value's class."""
 _KEY = r"list\(dict\.keys\([\w.\[\]'\"]+\)\)\[\d+\]"
 """How Dynamo comes to a key by its place."""
-_EQUAL = re.compile(rf"(?P<source>(?:{_OF_A_CLASS}|{_KEY}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)")
+_VALUE = rf"dict\.__getitem__\([\w.\[\]'\"]+, {_KEY}\)"
+"""How Dynamo comes to the value of such a key."""
+_EQUAL = re.compile(
+    rf"(?P<source>(?:{_VALUE}|{_OF_A_CLASS}|{_KEY}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)"
+)
 
 _METADATA = re.compile(r"___check_metadata_\d+_c")
 """How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""

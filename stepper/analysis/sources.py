@@ -22,6 +22,8 @@ _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
 _BY_PLACE = re.compile(r"\[list\(dict\.keys\(")
 _PLACE = re.compile(r"\)\)\[(\d+)\]\]")
 """How Dynamo writes a dictionary's value whose key is no constant: by the place of the key."""
+BY_PLACE = "key"
+"""How a step begins that is a dictionary's key by its place: `key 0`; its value is `[key 0]`."""
 _LONGEST = 2_000
 """Characters of a source in which such values are looked for."""
 _CLASS = ("type()", ".__class__")
@@ -148,6 +150,25 @@ def path_of(expression: str) -> Path | None:
                 )
             ):
                 steps.append(f"{'size' if what == 'shape' else what}({at})")
+                node = inner
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="dict"), attr="__getitem__"),
+                args=[inner, ast.Subscript(value=ast.Call(), slice=ast.Constant(int(at)))],
+            ):
+                steps.append(f"[{BY_PLACE} {at}]")
+                node = inner
+            case ast.Subscript(
+                value=ast.Call(
+                    func=ast.Name(id="list"),
+                    args=[
+                        ast.Call(
+                            func=ast.Attribute(value=ast.Name(id="dict"), attr="keys"), args=[inner]
+                        )
+                    ],
+                ),
+                slice=ast.Constant(int(at)),
+            ):
+                steps.append(f"{BY_PLACE} {at}")
                 node = inner
             case ast.Subscript(
                 value=ast.Call(

@@ -123,7 +123,7 @@ def branch_that_returns_a_view(run: Run) -> None:
 
 
 @case(
-    "pytorch#169488", "why-failed",
+    "pytorch#169488", "why-break",
     cause="aten._sparse_addmm.default",
     advice="torch itself does not know what this operator of its own gives for these tensors",
     counts=(0, 1),
@@ -210,3 +210,45 @@ def size_that_grows_inside(run: Run) -> None:
     kept = Kept()
     for _ in range(3):
         appended(kept, ones(1))
+
+
+class Settings(dict[str, Any]):
+    """As packages for configurations have them."""
+
+    def __getattr__(self, name: str) -> Any:
+        return self[name]
+
+
+SETTINGS = Settings(share=0.5, rate=0.1)
+
+
+@case(
+    "", "is-guarded", expression="SETTINGS['share']",
+    cause="SETTINGS['share'] is guarded: it must be 0.5",
+    counts=(2, 1),
+)  # fmt: skip
+def item_of_a_dict_of_ones_own(run: Run) -> None:
+    """Dynamo reads it by the place of its key."""
+
+    @run.compile
+    def shared_out(x: Any) -> Any:
+        return x * SETTINGS["share"]
+
+    for share in (0.5, 0.5 if run.remedied else 0.7):
+        SETTINGS["share"] = share
+        shared_out(ones(2))
+
+
+@case(
+    "", "is-guarded", expression="SETTINGS.rate",
+    cause="SETTINGS.rate is what __getattr__ gives: what that reads is guarded",
+    counts=(2, 1),
+)  # fmt: skip
+def attribute_that_is_an_item(run: Run) -> None:
+    @run.compile
+    def slowed_down(x: Any) -> Any:
+        return x * SETTINGS.rate
+
+    for rate in (0.1, 0.1 if run.remedied else 0.2):
+        SETTINGS["rate"] = rate
+        slowed_down(ones(2))

@@ -74,6 +74,7 @@ AGAINST = {
     "type that is not there": "list_or_tuple",
     "not finite": "float_argument",
     "not there": "int_argument",
+    "value unread": "text_argument",
     "object that died": "autocast_handed_over",
     "marks": "batches_of_other_sizes",
     "metadata of a subclass": "list_or_tuple",
