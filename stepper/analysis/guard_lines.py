@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -41,6 +42,8 @@ from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
+_BY_PLACE = re.compile(r"\[-?\d+\]\Z")
+_OTHER_SEQUENCE = re.compile(r"type=<class '\w+\.")
 _MOST = 10
 _TEXT = 200
 _FORMS = "a guard's number, a kind, an expression, or KIND:EXPRESSION, with * and ?"
@@ -385,4 +388,14 @@ def _verdict(expression: str, found: Guarded) -> str:
         )
     if found.taken_back:
         return f"{expression} is not guarded: no guard that was made on it is checked"
-    return f"{expression} is not guarded itself: the recorded guards look only at what leads to it"
+    itself = "itself"
+    if _BY_PLACE.search(expression) and any(map(_of_a_class, found.around)):
+        itself = "by its place (of a named tuple ask by the field's name)"
+    return (
+        f"{expression} is not guarded {itself}: the recorded guards look only at what leads to it"
+    )
+
+
+def _of_a_class(guard: Guard) -> bool:
+    """Whether a guard is on the length of a sequence that is no list or tuple of Python's own."""
+    return guard.kind == "SEQUENCE_LENGTH" and any(map(_OTHER_SEQUENCE.search, guard.code))

@@ -28,6 +28,7 @@ def place_in_a_cache(run: Run) -> None:
     class Kept(nn.Module):
         def __init__(self) -> None:
             super().__init__()
+            self.keys: torch.Tensor
             self.register_buffer("keys", torch.zeros(8, 2))
             self.filled = 0
 
@@ -165,9 +166,9 @@ def resized_in_place(run: Run) -> None:
 )  # fmt: skip
 def owner_by_a_weak_reference(run: Run) -> None:
     class Owned(nn.Module):
-        def __init__(self, owner: nn.Module) -> None:
+        def __init__(self, owner: Any) -> None:
             super().__init__()
-            self.owner = weakref.ref(owner)
+            self.owner: Any = weakref.ref(owner)
 
         def forward(self, x: Any) -> Any:
             return x * self.owner().scale

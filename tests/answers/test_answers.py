@@ -6,6 +6,7 @@ import linecache
 import re
 import subprocess
 from collections.abc import Callable, Iterator
+from functools import cache
 
 import pytest
 
@@ -92,13 +93,21 @@ def test_the_answer_is_right(name: str, recorded: Recorded) -> None:
     ours = "\n".join(line for line in lines if not line.lstrip().startswith(HINT))
     for wrong in case.never:
         assert wrong not in ours, answer
-    assert not [*unfounded(answer, recorded[0])]
+    assert not [*unfounded(answer, recorded[0]), *unknown(answer, recorded[0], case)]
 
 
 ENTRY = re.compile(r"^ +(?:since )?(\d+/\d+) ", re.MULTILINE)
 QUOTED = re.compile(
     r"^ +(?:because of|called from) (tests/answers/\w+\.py):(\d+) in [^:\n]+: (.+)", re.MULTILINE
 )
+GUARD = re.compile(r"\bguard (\d+)\b")
+NAMED = re.compile(
+    r"^  (?:[a-z_]+ of )?([A-Za-z_]\w*)[^ ]* (?:changes|grows|shrinks|is no longer)\b"
+    r"|\bmark_(?:dynamic|unbacked|static)\(([A-Za-z_]\w*)"
+    r"|^\d+/\d+ [^:]+: ([A-Za-z_]\w*)[^ ]* (?:is|never was) ",
+    re.MULTILINE,
+)
+"""A name that an answer begins with, or would have marked, and so has to be one that is known."""
 _COMPARED = 40
 """Characters of a line that is quoted; a long one is cut."""
 
@@ -111,6 +120,25 @@ def unfounded(answer: str, recording: Recording) -> Iterator[str]:
         there = linecache.getline(str(ROOT / file), int(line)).strip()
         if there[:_COMPARED] != text.strip()[:_COMPARED]:
             yield f"{file}:{line} is {there!r}, not {text!r}"
+
+
+def unknown(answer: str, recording: Recording, case: Case) -> Iterator[str]:
+    """The guards of an answer that are in no entry, and its names that are in neither the program
+    nor what was compiled."""
+    guards, words = known_of(recording)
+    yield from (f"guard {id}" for id in GUARD.findall(answer) if int(id) not in guards)
+    names = {name for found in NAMED.findall(answer) for name in found if name}
+    yield from sorted(names - words - {*re.findall(r"\w+", case.file.read_text())})
+
+
+@cache
+def known_of(recording: Recording) -> tuple[frozenset[int], frozenset[str]]:
+    """The numbers of the guards of all attempts, and the words of all the code that was compiled:
+    what the compiler has left on the stack has no name there."""
+    attempts = (each for item in recording.translations() for each in recording.attempts(item.id))
+    guards = (guard.id for each in attempts for guard in recording.guards_installed(each.id))
+    lines = (line for code in recording.codes() for line in code.source)
+    return frozenset(guards), frozenset(re.findall(r"\w+", " ".join(lines)))
 
 
 def test_each_program_is_asked_about_by_its_own_name() -> None:
