@@ -49,6 +49,8 @@ IN_ANALYSIS = {
         "_function": "torch's: what is called",
         "_first_word": "the program's: a statement",
         "_does_not_hold": "torch's: the context of a break",
+        "_in_place": "torch's: what is called",
+        "_of_each": "the program's: a statement",
         "_global": "torch's: the source of what is called",
         "_opaque_function": "Python's: the name of a module",
         "_nested": "the program's: a statement",
@@ -127,7 +129,12 @@ IN_ANALYSIS = {
         "_called_on": "Python's: a qualified name",
         "_asked_for": "CPython's: what an instruction is about",
     },
-    "guard_lines.py": {"_not_near": "Python's: a qualified name"},
+    "guard_lines.py": {
+        "": "an expression of the user's, the compiler's: a guard's code",
+        "_elsewhere": "an expression of the user's",
+        "_not_near": "Python's: a qualified name",
+        "_verdict": "an expression of the user's",
+    },
     "guard_uses.py": {
         "_by_leaf": "a person's words for a guard",
         "": "Python's qualified names, in a guard's code",
@@ -144,6 +151,7 @@ IN_ANALYSIS = {
     "guarded.py": {
         "": "an expression of the user's",
         "_as_member": "a step of torch's sources",
+        "_by_place": "the compiler's: a guard's code",
         "_in_entry": "the compiler's name of a frame",
         "_is_dict": "the compiler's: a guard's code",
         "_asks_for": "an expression of the user's",
@@ -243,8 +251,8 @@ IN_ANALYSIS = {
     },
     "shape_lines.py": {
         "": "torch's: an expression of symbols",
-        "_computed": "torch's: an expression of symbols",
-        "_set_inside": "torch's: an expression of symbols",
+        "_made_inside": "torch's: an expression of symbols",
+        "_replaced": "torch's: an expression of symbols",
         "_never": "torch's: an expression of symbols",
     },
     "shapes.py": {

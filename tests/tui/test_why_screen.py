@@ -84,10 +84,10 @@ async def test_a_stop_at_a_recompilation_is_about_that_one(sample_path: Path) ->
     recording.close()
     for moment in (again.moment, first):
         async with opened(sample_path, NARROW, at=moment) as (app, pilot):
-            await until(pilot, says(app, "compiled again: 0/0 wants shape[0]"))
+            await until(pilot, says(app, "compiled again: 0/0 wants x.shape[0]"))
             await pilot.press("W")
             assert "why we are here" in text(app)
-            assert "compiled again: 0/0 wants shape[0]" in text(app)
+            assert "compiled again: 0/0 wants x.shape[0]" in text(app)
             await press_until(pilot, "v", says(app, "why it was compiled again"))
 
 
