@@ -33,4 +33,38 @@ typedef struct {
 #define CALLED_SLOTS(Class) \
     .tp_call = PyVectorcall_Call, .tp_vectorcall_offset = offsetof(Class, vectorcall)
 
+/* --- what a function says of how it went, in the ways of C and of Python --- */
+
+/* Of what is -1 with an exception: None, or NULL. */
+static inline PyObject *
+answer_none(int done)
+{
+    return done < 0 ? NULL : Py_NewRef(Py_None);
+}
+
+/* Of what Python has returned, which is let go of: 0; -1 with an exception. */
+static inline int
+answer_done(PyObject *answer)
+{
+    Py_XDECREF(answer);
+    return answer == NULL ? -1 : 0;
+}
+
+/* Likewise: whether it is true; -1 with an exception. */
+static inline int
+answer_truth(PyObject *answer)
+{
+    int truth = answer == NULL ? -1 : PyObject_IsTrue(answer);
+    Py_XDECREF(answer);
+    return truth;
+}
+
+/* -1, with an exception that says why. */
+static inline int
+answer_refuse(PyObject *kind, const char *why)
+{
+    PyErr_SetString(kind, why);
+    return -1;
+}
+
 #endif

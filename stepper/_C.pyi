@@ -27,7 +27,7 @@ _Check: TypeAlias = Callable[[dict[str, Any], dict[str, Any]], object]
 _FrameCallback: TypeAlias = Callable[[CodeType, FunctionType, dict[str, Any]], CacheEntry | None]
 _Skip: TypeAlias = Literal["capture", "frame", "recursive"]
 _LookupListener: TypeAlias = Callable[..., object]
-_CacheEvent: TypeAlias = Literal["added", "removed", "evicted", "invalidated", "error"]
+_CacheEvent: TypeAlias = Literal["added", "removed", "invalidated", "error"]
 
 INTERFACE: Final[int]
 """The checksum of this file when the C part was built: `stepper.need_c_part` compares it."""
@@ -223,16 +223,17 @@ class Moves:
 
     def __new__(
         cls,
-        index: list[int],
-        targets: list[int],
+        index: bytes,
+        targets: bytes,
         effects: list[tuple[tuple[int, Any, Any], ...] | None],
         names: list[str],
         blocks: list[tuple[Block, ...]],
         packed: list[bytes],
         /,
     ) -> Moves:
-        """`index`: the instruction that begins at each code unit, -1: none. The others have an item
-        for each instruction: where it may go besides to the next one (-1: nowhere), its effect (see
+        """`index`: the instruction that begins at each code unit, -1: none; ints of C, as of an
+        `array("i")`. The others have an item for each instruction: likewise where it may go besides
+        to the next one (-1: nowhere), its effect (see
         `stepper.debuggee.effects`), its name, the blocks that are open, those encoded."""
 
 class RunState:
@@ -691,9 +692,6 @@ class CacheEntry:
     backend: Final[Any]
     """For which it was captured; None: for any."""
     hits: Final[int]
-    misses: Final[int]
-    errors: Final[int]
-    """How often its check raised; each is a miss, too."""
     reason: Final[Any]
     """What `invalidate` or `dies_with` was given, once it has ended; None until then."""
 
@@ -715,8 +713,6 @@ class CacheEntry:
     def original(self) -> CodeType | None:
         """For which it was captured; None when that is gone."""
 
-    @property
-    def cache(self) -> CodeCache | None: ...
     @property
     def valid(self) -> bool:
         """Whether nothing has ended it."""
@@ -745,26 +741,15 @@ def set_lookup_listener(callback: _LookupListener | None) -> None:
 class CodeCache:
     """What was captured of one code object, in the order in which it is tried."""
 
-    limit: int | None
-    """How many entries there may be; None: any number. To lower it evicts."""
-
     @property
     def code(self) -> CodeType | None:
         """Whose cache it is; None when that is gone, and the entries with it."""
 
     @property
     def entries(self) -> tuple[CacheEntry, ...]: ...
-    @property
-    def full(self) -> bool:
-        """Whether one more entry evicts one."""
-
-    @property
-    def hits(self) -> int: ...
-    @property
-    def misses(self) -> int: ...
     def __len__(self) -> int: ...
-    def add(self, entry: CacheEntry, /) -> list[CacheEntry]:
-        """Put it before all others. Returns those that had to go, the least recently used.
+    def add(self, entry: CacheEntry, /) -> None:
+        """Put it before all others.
 
         Raises:
             ValueError: it was captured for other code, is in a cache, or has ended.

@@ -51,8 +51,7 @@ static PyObject *
 last_line(PyObject *Py_UNUSED(module), PyObject *code)
 {
     if (!PyCode_Check(code)) {
-        PyErr_SetString(PyExc_TypeError, "only code has lines");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "only code has lines");
     }
     PyObject *codes = PyList_New(0); /* rather than a call in a call: a program can nest at will */
     int done = codes == NULL ? -1 : PyList_Append(codes, code);

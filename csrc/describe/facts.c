@@ -237,14 +237,12 @@ facts_init(Facts *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (self->engine != NULL) {
-        PyErr_SetString(PyExc_TypeError, "Facts are made once");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "Facts are made once");
     }
     PyObject *realized = PyObject_GetAttr(engine, ID(realized));
     if (realized == NULL || !PyDict_Check(realized)) {
         Py_XDECREF(realized);
-        PyErr_SetString(PyExc_TypeError, "engine.realized must be a dict");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "engine.realized must be a dict");
     }
     self->realized = realized;
     self->engine = Py_NewRef(engine);

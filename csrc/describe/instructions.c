@@ -111,8 +111,7 @@ read_place(Listing *self, PyObject *instruction, PyObject **fields)
     for (int i = 0; place != NULL && i < PLACE; i++) {
         fields[i] = Py_NewRef(place == Py_None ? Py_None : PyTuple_GET_ITEM(place, i));
     }
-    Py_XDECREF(place);
-    return place == NULL ? -1 : 0;
+    return answer_done(place);
 }
 
 static PyObject *
@@ -142,8 +141,7 @@ make_rows(Listing *self)
     Py_ssize_t size = PyTuple_GET_SIZE(self->items);
     if ((self->targets != NULL && PyTuple_GET_SIZE(self->targets) != size)
         || (self->handlers != NULL && PyTuple_GET_SIZE(self->handlers) != size)) {
-        PyErr_SetString(PyExc_ValueError, "the lists differ in length");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "the lists differ in length");
     }
     PyObject *rows = PyTuple_New(size);
     for (Py_ssize_t i = 0; rows != NULL && i < size; i++) {

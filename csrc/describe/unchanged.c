@@ -84,8 +84,7 @@ static int
 tensor_same(Unchanged *self, PyObject *value, PyObject *described)
 {
     PyObject *on = PyObject_CallNoArgs(self->mode_is_on);
-    int called = on == NULL ? -1 : PyObject_IsTrue(on);
-    Py_XDECREF(on);
+    int called = answer_truth(on);
     if (called != 0) {
         return called < 0 ? -1 : 0;
     }

@@ -23,15 +23,13 @@ typedef struct {
     PyObject *backend;   /* NULL: any */
     PyObject *lifelines; /* a list of Lifeline: each ends the entry when its object dies */
     PyObject *reason;    /* why it is not valid any more; NULL: it is */
-    unsigned long long hits, misses, errors;
+    unsigned long long hits;
 } CacheEntry;
 
 struct CodeCache {
     PyObject_HEAD
     PyCodeObject *code; /* borrowed; NULL: it is gone */
     PyObject *entries;  /* a list */
-    Py_ssize_t limit;   /* how many entries there may be; negative: any number */
-    unsigned long long hits, misses;
 };
 
 extern PyTypeObject CacheEntry_Type;

@@ -264,12 +264,6 @@ get_original(CacheEntry *self, void *Py_UNUSED(closure))
 }
 
 static PyObject *
-get_cache(CacheEntry *self, void *Py_UNUSED(closure))
-{
-    return Py_NewRef(self->cache == NULL ? Py_None : (PyObject *)self->cache);
-}
-
-static PyObject *
 get_valid(CacheEntry *self, void *Py_UNUSED(closure))
 {
     return PyBool_FromLong(self->reason == NULL);
@@ -288,14 +282,11 @@ static PyMemberDef entry_members[] = {
     {"backend", T_OBJECT, offsetof(CacheEntry, backend), READONLY, NULL},
     {"reason", T_OBJECT, offsetof(CacheEntry, reason), READONLY, NULL},
     {"hits", T_ULONGLONG, offsetof(CacheEntry, hits), READONLY, NULL},
-    {"misses", T_ULONGLONG, offsetof(CacheEntry, misses), READONLY, NULL},
-    {"errors", T_ULONGLONG, offsetof(CacheEntry, errors), READONLY, NULL},
     {NULL},
 };
 
 static PyGetSetDef entry_properties[] = {
     {"original", (getter)get_original, NULL, NULL, NULL},
-    {"cache", (getter)get_cache, NULL, NULL, NULL},
     {"valid", (getter)get_valid, NULL, NULL, NULL},
     {NULL},
 };

@@ -78,8 +78,7 @@ static PyObject *
 capturing_call(Capturing *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 3 || !PyTuple_Check(args[1]) || !PyDict_Check(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "call(function, args, kwargs)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "call(function, args, kwargs)");
     }
     ensure_hook(self);
     PyObject *before = thread_state_exchange(self->callback, self->backend, self->nopython);
@@ -120,16 +119,12 @@ capturing_exit(Capturing *self, PyObject *Py_UNUSED(args))
 {
     Py_ssize_t last = PyList_GET_SIZE(self->outer) - 1;
     if (last < 0) {
-        PyErr_SetString(PyExc_RuntimeError, "this block was not entered");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError, "this block was not entered");
     }
     PyObject *found = Py_NewRef(PyList_GET_ITEM(self->outer, last));
     int done = PyList_SetSlice(self->outer, last, last + 1, NULL);
     leave_block(found);
-    if (done < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(done);
 }
 
 static PyObject *

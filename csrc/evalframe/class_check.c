@@ -27,8 +27,7 @@ check(PyObject *callable, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObj
 {
     ClassCheck *self = (ClassCheck *)callable;
     if (PyVectorcall_NARGS(nargsf) != 0 || names != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a class check takes no arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a class check takes no arguments");
     }
     /* Without a reference it is being collected. */
     PyObject *cls = self->reference == NULL ? Py_NewRef(Py_None) : weak_target(self->reference);

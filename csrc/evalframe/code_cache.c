@@ -1,8 +1,7 @@
 /* The entries of one code object, and how the one for a call is found.
 
    They are tried in order, and the one that is found moves to the front: the next call is most
-   likely like this one, and whoever has not been used for longest is at the end, where the one is
-   taken that has to go when there are too many.
+   likely like this one. How many there may be is for the one who adds them to see to.
 
    A check is Python code of others. It may call the function itself, add and end entries, or let
    another thread run that does. So a lookup walks over its own copy of the list, which holds the
@@ -43,7 +42,6 @@ code_cache_notify(const char *event, CacheEntry *entry, PyObject *detail)
 static void
 report_error(CacheEntry *entry)
 {
-    entry->errors++;
     if (listener == NULL) {
         PyErr_WriteUnraisable(entry->check);
         return;
@@ -89,9 +87,6 @@ try_entry(CacheEntry *entry, PyObject *locals, PyObject *globals, PyObject *back
         }
         report_error(entry);
         passed = 0;
-    }
-    if (!passed) {
-        entry->misses++;
     }
     return passed && entry->reason == NULL;
 }
@@ -161,11 +156,7 @@ code_cache_lookup(CodeCache *cache, PyObject *locals, PyObject *globals, PyObjec
     if (found > 0) {
         result = (CacheEntry *)Py_NewRef(entries[at]);
         result->hits++;
-        cache->hits++;
         move_to_front(cache, result);
-    }
-    else if (found == 0) {
-        cache->misses++;
     }
     for (Py_ssize_t i = 0; i < count; i++) {
         Py_DECREF(entries[i]);
@@ -210,8 +201,7 @@ code_cache_lookup_ended(PyObject *tried, PyCodeObject *code, PyObject *locals, P
     PyObject *result = PyObject_Vectorcall(told, args, sizeof args / sizeof *args, NULL);
     thread_state_resume(paused);
     Py_DECREF(told);
-    Py_XDECREF(result);
-    return result == NULL ? -1 : 0;
+    return answer_done(result);
 }
 
 static PyObject *
@@ -222,24 +212,6 @@ set_lookup_listener(PyObject *Py_UNUSED(module), PyObject *callback)
 }
 
 /* --- adding and taking out --- */
-
-/* Takes the last entry out while there are too many. The new list of those, or NULL. */
-static PyObject *
-evict(CodeCache *cache)
-{
-    PyObject *evicted = PyList_New(0);
-    while (evicted != NULL && cache->limit >= 0 && PyList_GET_SIZE(cache->entries) > cache->limit) {
-        Py_ssize_t last = PyList_GET_SIZE(cache->entries) - 1;
-        CacheEntry *entry = (CacheEntry *)PyList_GET_ITEM(cache->entries, last);
-        if (PyList_Append(evicted, (PyObject *)entry) < 0) {
-            Py_CLEAR(evicted);
-            break;
-        }
-        code_cache_unlink(cache, entry);
-        code_cache_notify("evicted", entry, Py_None);
-    }
-    return evicted;
-}
 
 static PyObject *
 add(CodeCache *self, PyObject *object)
@@ -271,15 +243,14 @@ add(CodeCache *self, PyObject *object)
     }
     entry->cache = self;
     code_cache_notify("added", entry, Py_None);
-    return evict(self);
+    Py_RETURN_NONE;
 }
 
 static PyObject *
 take_out(CodeCache *self, PyObject *object)
 {
     if (!is_entry(object) || ((CacheEntry *)object)->cache != self) {
-        PyErr_SetString(PyExc_ValueError, "the entry is not in this cache");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "the entry is not in this cache");
     }
     code_cache_unlink(self, (CacheEntry *)object);
     code_cache_notify("removed", (CacheEntry *)object, Py_None);
@@ -346,9 +317,6 @@ made_for(CodeState *state)
     }
     cache->code = state->code;
     cache->entries = entries;
-    cache->limit = -1;
-    cache->hits = 0;
-    cache->misses = 0;
     /* Making the list may have collected garbage, and that have run anything. */
     if (state->cache == NULL) {
         state->cache = cache;
@@ -385,54 +353,6 @@ get_entries(CodeCache *self, void *Py_UNUSED(closure))
     return PyList_AsTuple(self->entries);
 }
 
-static PyObject *
-get_limit(CodeCache *self, void *Py_UNUSED(closure))
-{
-    return self->limit < 0 ? Py_NewRef(Py_None) : PyLong_FromSsize_t(self->limit);
-}
-
-static int
-set_limit(CodeCache *self, PyObject *value, void *Py_UNUSED(closure))
-{
-    Py_ssize_t limit = -1;
-    if (value == NULL) {
-        PyErr_SetString(PyExc_TypeError, "limit cannot be deleted");
-        return -1;
-    }
-    if (value != Py_None) {
-        limit = PyNumber_AsSsize_t(value, PyExc_OverflowError);
-        if (limit == -1 && PyErr_Occurred()) {
-            return -1;
-        }
-        if (limit < 0) {
-            PyErr_SetString(PyExc_ValueError, "limit is a number of entries, or None");
-            return -1;
-        }
-    }
-    self->limit = limit;
-    PyObject *evicted = evict(self);
-    Py_XDECREF(evicted);
-    return evicted == NULL ? -1 : 0;
-}
-
-static PyObject *
-get_full(CodeCache *self, void *Py_UNUSED(closure))
-{
-    return PyBool_FromLong(self->limit >= 0 && length(self) >= self->limit);
-}
-
-static PyObject *
-get_hits(CodeCache *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLongLong(self->hits);
-}
-
-static PyObject *
-get_misses(CodeCache *self, void *Py_UNUSED(closure))
-{
-    return PyLong_FromUnsignedLongLong(self->misses);
-}
-
 static PyMethodDef methods[] = {
     METHOD("add", add, METH_O),
     METHOD("remove", take_out, METH_O),
@@ -444,10 +364,6 @@ static PyMethodDef methods[] = {
 static PyGetSetDef properties[] = {
     {"code", (getter)get_code, NULL, NULL, NULL},
     {"entries", (getter)get_entries, NULL, NULL, NULL},
-    {"limit", (getter)get_limit, (setter)set_limit, NULL, NULL},
-    {"full", (getter)get_full, NULL, NULL, NULL},
-    {"hits", (getter)get_hits, NULL, NULL, NULL},
-    {"misses", (getter)get_misses, NULL, NULL, NULL},
     {NULL},
 };
 

@@ -45,9 +45,8 @@ begin(PyObject *Py_UNUSED(module))
     }
     extra_index = code_extra_index(free_state);
     if (extra_index < 0) {
-        PyErr_SetString(PyExc_ImportError,
-                        "CPython has no room for the state of another evaluator");
-        return -1;
+        return answer_refuse(PyExc_ImportError,
+                             "CPython has no room for the state of another evaluator");
     }
     return 0;
 }

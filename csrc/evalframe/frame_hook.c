@@ -391,10 +391,9 @@ static PyObject *
 install_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     if (!install()) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "another evaluator is installed; install the hook when that is out, as "
-                        "Dynamo's is while no thread runs compiled code");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError,
+                            "another evaluator is installed; install the hook when that is out, as "
+                            "Dynamo's is while no thread runs compiled code");
     }
     Py_RETURN_NONE;
 }
@@ -411,9 +410,8 @@ remove_hook(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
         Py_RETURN_NONE;
     }
     if (_PyInterpreterState_GetEvalFrameFunc(interpreter) != evaluate) {
-        PyErr_SetString(PyExc_RuntimeError,
-                        "another evaluator is installed over the hook; remove that one first");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError,
+                            "another evaluator is installed over the hook; remove that one first");
     }
     _PyInterpreterState_SetEvalFrameFunc(interpreter, _PyEval_EvalFrameDefault);
     installed = 0;
@@ -476,8 +474,7 @@ static PyObject *
 entering_call(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 {
     if (entering == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "no watched code is being entered in this thread");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError, "no watched code is being entered in this thread");
     }
     PyObject *globals = Py_NewRef(entering->f_globals);
     PyObject *arguments = frame_arguments(entering);

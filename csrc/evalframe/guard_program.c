@@ -242,8 +242,7 @@ vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
     GuardProgram *self = (GuardProgram *)callable;
     if (PyVectorcall_NARGS(nargsf) != 2 || names != NULL || !PyDict_Check(args[0])
         || !PyDict_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "a check wants the locals and the globals of a call");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a check wants the locals and the globals of a call");
     }
     Run run = {(GuardProgram *)Py_NewRef(self), args[0], args[1], NULL};
     run.found = PyMem_Calloc((size_t)self->value_count + 1, sizeof(PyObject *));

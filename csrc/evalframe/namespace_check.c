@@ -71,8 +71,7 @@ check(PyObject *callable, PyObject *const *Py_UNUSED(args), size_t nargsf, PyObj
 {
     NamespaceCheck *self = (NamespaceCheck *)callable;
     if (PyVectorcall_NARGS(nargsf) != 0 || names != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a namespace check takes no arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a namespace check takes no arguments");
     }
     for (Py_ssize_t i = 0; i < self->function_count; i++) {
         if (!is_unchanged(&self->functions[i])) {
@@ -100,8 +99,7 @@ take_namespaces(NamespaceCheck *self, PyObject *pairs)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *names, *known, *pair = PyList_GET_ITEM(pairs, i);
         if (!PyTuple_Check(pair)) {
-            PyErr_SetString(PyExc_TypeError, "a namespace check wants pairs of dictionaries");
-            return -1;
+            return answer_refuse(PyExc_TypeError, "a namespace check wants pairs of dictionaries");
         }
         if (!PyArg_ParseTuple(pair, "O!O!:NamespaceCheck", &PyDict_Type, &names, &PyDict_Type,
                               &known)) {
@@ -129,8 +127,8 @@ take_functions(NamespaceCheck *self, PyObject *functions)
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *each = PyList_GET_ITEM(functions, i);
         if (!PyFunction_Check(each)) {
-            PyErr_SetString(PyExc_TypeError, "a namespace check knows functions of Python only");
-            return -1;
+            return answer_refuse(PyExc_TypeError,
+                                 "a namespace check knows functions of Python only");
         }
         PyFunctionObject *function = (PyFunctionObject *)each;
         self->functions[self->function_count++] = (Function){

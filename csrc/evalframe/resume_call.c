@@ -155,8 +155,7 @@ static PyObject *
 resume(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
     if (count < 1 || !PyFunction_Check(args[0])) {
-        PyErr_SetString(PyExc_TypeError, "resume() wants a function and its arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "resume() wants a function and its arguments");
     }
     ResumeCall *call = PyObject_NewVar(ResumeCall, &ResumeCall_Type, count - 1);
     if (call == NULL) {
@@ -202,8 +201,7 @@ static PyObject *
 load_special(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
     if (count != 2 || !PyUnicode_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "load_special() wants an object and a name");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "load_special() wants an object and a name");
     }
     PyTypeObject *type = Py_TYPE(args[0]);
     PyObject *found = _PyType_Lookup(type, args[1]);

@@ -131,8 +131,7 @@ put_on_stack(PyObject *Py_UNUSED(module), PyObject *args)
     }
     Py_ssize_t slot = frame_code(frame)->co_nlocalsplus + index;
     if (index < 0 || index >= depth || frame_slot(frame, slot) == NULL || value == null_object) {
-        PyErr_SetString(PyExc_ValueError, "no value is known to be in that slot");
-        return NULL;
+        return PyErr_Format(PyExc_ValueError, "no value is known to be in that slot");
     }
     /* What was there dies with the caller's reference at the earliest. */
     return frame_exchange_slot(frame, slot, Py_NewRef(value));

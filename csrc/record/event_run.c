@@ -88,8 +88,8 @@ static int
 put(Queue *queue, PyObject *const *args, Py_ssize_t count)
 {
     if (count < 3 || count > COLUMNS || !PyUnicode_Check(args[1]) || !PyUnicode_Check(args[2])) {
-        PyErr_SetString(PyExc_TypeError, "an event is moment, kind, text, ref=None, frame=None");
-        return -1;
+        return answer_refuse(PyExc_TypeError,
+                             "an event is moment, kind, text, ref=None, frame=None");
     }
     if (pack_event(queue, args, count) < 0) {
         for (int i = 0; i < COLUMNS; i++) {
@@ -116,10 +116,7 @@ run_add(EventRun *self, PyObject *const *args, Py_ssize_t count)
 static PyObject *
 run_add_late(EventRun *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (put(&self->late, args, count) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(put(&self->late, args, count));
 }
 
 /* What happened at the newest moment. */
@@ -127,8 +124,7 @@ static PyObject *
 run_add_at(EventRun *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 4 || !PyObject_TypeCheck(args[0], &Steps_Type)) {
-        PyErr_SetString(PyExc_TypeError, "add_at(steps, kind, text, ref)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "add_at(steps, kind, text, ref)");
     }
     Steps *steps = (Steps *)args[0];
     Mirror *frame = steps->current == Py_None ? NULL : (Mirror *)steps->current;

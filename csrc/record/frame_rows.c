@@ -85,8 +85,7 @@ record_event(FrameRows *self, long long moment, PyObject *kind, PyObject *text, 
     Py_XDECREF(args[0]);
     Py_XDECREF(args[3]);
     Py_XDECREF(args[4]);
-    Py_XDECREF(answer);
-    return answer == NULL ? -1 : 0;
+    return answer_done(answer);
 }
 
 static long long
@@ -180,8 +179,7 @@ PyObject *
 frame_rows_write(Steps *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 4 || !PyUnicode_Check(args[2]) || !PyUnicode_Check(args[3])) {
-        PyErr_SetString(PyExc_TypeError, "write_frames(facts_of, event, begun, ended)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "write_frames(facts_of, event, begun, ended)");
     }
     PyObject *codes = PyDict_New();
     if (codes == NULL) {
@@ -214,8 +212,7 @@ PyObject *
 frame_rows_take(Steps *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 2 || !PyList_Check(args[0]) || !PyList_Check(args[1])) {
-        PyErr_SetString(PyExc_TypeError, "take_frames(rows: list, ends: list)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "take_frames(rows: list, ends: list)");
     }
     FrameRows *frames = &self->frame_rows;
     PyObject *rows = PyList_New(0), *ends = PyList_New(0);
@@ -238,8 +235,5 @@ frame_rows_take(Steps *self, PyObject *const *args, Py_ssize_t count)
     }
     Py_XDECREF(rows);
     Py_XDECREF(ends);
-    if (done < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(done);
 }

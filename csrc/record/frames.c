@@ -26,8 +26,7 @@ PyObject *
 frames_follow(Steps *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "follow(attempt, output)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "follow(attempt, output)");
     }
     if (args[0] == Py_None) {
         collected_clear(&self->frames_made.attempt, 2);
@@ -84,8 +83,7 @@ PyObject *
 frames_entered(Steps *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count != 2) {
-        PyErr_SetString(PyExc_TypeError, "frame_entered(output, tx)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "frame_entered(output, tx)");
     }
     Frames *frames = &self->frames_made;
     Mirror *caller = frames->output == args[0] ? top_of(self, args[0]) : NULL;

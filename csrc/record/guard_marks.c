@@ -190,8 +190,7 @@ guard_marks_seen(Steps *self, PyObject *contents)
 {
     GuardMarks *marks = &self->guards;
     if (!PyDict_Check(contents)) {
-        PyErr_SetString(PyExc_TypeError, "guards_seen(contents: dict)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "guards_seen(contents: dict)");
     }
     forget_set(marks);
     marks->lost = marks->changed = 0;

@@ -251,11 +251,11 @@ static PyObject *
 view_exchange(InView *self, PyObject *args)
 {
     PyObject *taken, *dropped;
-    if (!PyArg_ParseTuple(args, "O!O!", &PyList_Type, &taken, &PyList_Type, &dropped)
-        || !are_known(taken) || !are_known(dropped) || in_view_exchange(self, taken, dropped) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return !PyArg_ParseTuple(args, "O!O!", &PyList_Type, &taken, &PyList_Type, &dropped)
+                   || !are_known(taken) || !are_known(dropped)
+                   || in_view_exchange(self, taken, dropped) < 0
+               ? NULL
+               : Py_NewRef(Py_None);
 }
 
 static PyObject *

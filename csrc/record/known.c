@@ -110,8 +110,7 @@ known_kind(Trackers *self, PyObject *tracker, Kind *out)
         }
     }
     if (self->describer == NULL) {
-        PyErr_SetString(PyExc_RuntimeError, "the session is over");
-        return -1;
+        return answer_refuse(PyExc_RuntimeError, "the session is over");
     }
     PyObject *answer = PyObject_CallMethod(self->describer, "flavour", "O", type);
     if (answer == NULL) {

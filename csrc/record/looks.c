@@ -13,8 +13,7 @@ static int
 says(const Eyes *eyes, PyObject *described, PyObject *value)
 {
     PyObject *answer = PyObject_CallFunctionObjArgs(eyes->unchanged, value, described, NULL);
-    int same = answer == NULL ? -1 : PyObject_IsTrue(answer);
-    Py_XDECREF(answer);
+    int same = answer_truth(answer);
     return same;
 }
 

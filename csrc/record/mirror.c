@@ -59,12 +59,10 @@ mirror_init(Mirror *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (parent != Py_None && !PyObject_TypeCheck(parent, &Mirror_Type)) {
-        PyErr_SetString(PyExc_TypeError, "parent must be a Mirror or None");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "parent must be a Mirror or None");
     }
     if (self->key != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a Mirror is made once");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "a Mirror is made once");
     }
     self->id = id;
     self->key = Py_NewRef(key);

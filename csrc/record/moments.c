@@ -19,7 +19,7 @@ static int
 resolve(Steps *self, const Note *note, PyObject **blocks, PyObject **speculation)
 {
     Trackers *trackers = &self->trackers;
-    if (trackers->changing_size > 0 || note->frame->depth <= trackers->later_depth) {
+    if (trackers->changing.size > 0 || note->frame->depth <= trackers->later_depth) {
         if (touched_describe(trackers, note->frame->depth) < 0) {
             return -1;
         }
@@ -288,8 +288,7 @@ record_keyframe(Steps *self, Mirror *frame)
     self->keyframe_due = self->told + KEYFRAME_EVERY;
     PyObject *answer = PyObject_CallFunction(self->write_keyframe, "Ly#", self->told,
                                              (const char *)out->data, (Py_ssize_t)out->size);
-    Py_XDECREF(answer);
-    return answer == NULL ? -1 : 0;
+    return answer_done(answer);
 }
 
 static int

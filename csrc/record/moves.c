@@ -27,86 +27,59 @@ enum { LOAD, CONST, NULL_SLOT, COPY, SWAP, POP, STORE, DELETE, TOPS, TOPS_IF, MA
 
 typedef struct {
     PyObject_HEAD
+    PyObject *index, *targets; /* bytes, ints by code unit and by instruction; -1: none */
     PyObject *effects, *names, *blocks, *packed; /* lists, one item for each instruction */
-    Py_ssize_t units;
-    int *index, *targets; /* by code unit; by instruction; -1: none */
 } Moves;
+
+enum { MOVES_OBJECTS = 6 };
 
 static PyTypeObject Moves_Type;
 
-static int *
-numbers_of(PyObject *list)
+/* An item of bytes that are ints; -1: there is none. */
+static int
+int_at(PyObject *bytes, Py_ssize_t place)
 {
-    Py_ssize_t count = PyList_GET_SIZE(list);
-    int *numbers = PyMem_Malloc(sizeof(int) * (size_t)(count + 1));
-    if (numbers == NULL) {
-        PyErr_NoMemory();
-        return NULL;
+    int found = -1;
+    if (place >= 0 && place < PyBytes_GET_SIZE(bytes) / (Py_ssize_t)sizeof found) {
+        memcpy(&found, PyBytes_AS_STRING(bytes) + place * (Py_ssize_t)sizeof found, sizeof found);
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        numbers[i] = (int)PyLong_AsLong(PyList_GET_ITEM(list, i));
-        if (numbers[i] == -1 && PyErr_Occurred()) {
-            PyMem_Free(numbers);
-            return NULL;
-        }
-    }
-    return numbers;
+    return found;
 }
 
 static PyObject *
 moves_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
-    PyObject *index, *targets, *effects, *names, *blocks, *packed;
-    if (!PyArg_ParseTuple(args, "O!O!O!O!O!O!:Moves", &PyList_Type, &index, &PyList_Type, &targets,
-                          &PyList_Type, &effects, &PyList_Type, &names, &PyList_Type, &blocks,
-                          &PyList_Type, &packed)) {
+    PyObject *given[MOVES_OBJECTS];
+    if (!PyArg_ParseTuple(args, "SSO!O!O!O!:Moves", &given[0], &given[1], &PyList_Type, &given[2],
+                          &PyList_Type, &given[3], &PyList_Type, &given[4], &PyList_Type,
+                          &given[5])) {
         return NULL;
     }
-    Py_ssize_t count = PyList_GET_SIZE(targets);
-    if (PyList_GET_SIZE(effects) != count || PyList_GET_SIZE(names) != count
-        || PyList_GET_SIZE(blocks) != count || PyList_GET_SIZE(packed) != count) {
-        PyErr_SetString(PyExc_ValueError, "each instruction has one of each");
-        return NULL;
-    }
-    Moves *self = (Moves *)type->tp_alloc(type, 0);
-    if (self == NULL) {
-        return NULL;
-    }
-    self->effects = Py_NewRef(effects);
-    self->names = Py_NewRef(names);
-    self->blocks = Py_NewRef(blocks);
-    self->packed = Py_NewRef(packed);
-    self->units = PyList_GET_SIZE(index);
-    self->index = numbers_of(index);
-    self->targets = self->index == NULL ? NULL : numbers_of(targets);
-    for (Py_ssize_t i = 0; self->targets != NULL && i < self->units; i++) {
-        if (self->index[i] >= count) {
-            PyErr_SetString(PyExc_ValueError, "there are not so many instructions");
-            Py_DECREF(self);
-            return NULL;
+    Py_ssize_t count = PyBytes_GET_SIZE(given[1]) / (Py_ssize_t)sizeof(int);
+    for (int i = 2; i < MOVES_OBJECTS; i++) {
+        if (PyList_GET_SIZE(given[i]) != count) {
+            return PyErr_Format(PyExc_ValueError, "each instruction has one of each");
         }
     }
-    if (self->targets == NULL) {
-        Py_CLEAR(self);
+    for (Py_ssize_t i = 0; i < PyBytes_GET_SIZE(given[0]) / (Py_ssize_t)sizeof(int); i++) {
+        if (int_at(given[0], i) >= count) {
+            return PyErr_Format(PyExc_ValueError, "there are not so many instructions");
+        }
+    }
+    Moves *self = (Moves *)type->tp_alloc(type, 0);
+    if (self != NULL) {
+        collected_set(&self->index, MOVES_OBJECTS, given);
     }
     return (PyObject *)self;
 }
 
-COLLECTED(objects, Moves, 4)
-
-static void
-moves_dealloc(Moves *self)
-{
-    PyMem_Free(self->index);
-    PyMem_Free(self->targets);
-    objects_dealloc(self);
-}
+COLLECTED(moves, Moves, MOVES_OBJECTS)
 
 static PyTypeObject Moves_Type = {
     TYPE(Moves),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC,
     .tp_new = moves_new,
-    COLLECTED_SLOTS_BUT(objects, moves_dealloc),
+    COLLECTED_SLOTS(moves),
 };
 
 /* --- a frame that runs --- */
@@ -163,9 +136,7 @@ static int
 instruction_at(const RunState *run, Py_ssize_t place)
 {
     if (has_moves(run)) {
-        const Moves *moves = (Moves *)run->moves;
-        Py_ssize_t unit = place / CODE_UNIT;
-        return place >= 0 && unit < moves->units ? moves->index[unit] : -1;
+        return place < 0 ? -1 : int_at(((Moves *)run->moves)->index, place / CODE_UNIT);
     }
     PyObject *line = PyLong_FromSsize_t(place);
     PyObject *node = line == NULL ? NULL : PyDict_GetItemWithError(run->nodes, line);
@@ -191,8 +162,7 @@ static int
 truth_of(PyObject *object, PyObject *name)
 {
     PyObject *value = PyObject_GetAttr(object, name);
-    int truth = value == NULL ? -1 : PyObject_IsTrue(value);
-    Py_XDECREF(value);
+    int truth = answer_truth(value);
     return truth;
 }
 
@@ -308,8 +278,7 @@ exchange_tops(UnlessMoved *self, InView *values, PyObject *real, PyObject *opnam
     if (done == 1 && kind == TOPS_IF) {
         PyObject *none = PyObject_CallFunctionObjArgs(self->no_code_runs, opname, change->dropped,
                                                       NULL);
-        done = none == NULL ? -1 : PyObject_IsTrue(none);
-        Py_XDECREF(none);
+        done = answer_truth(none);
     }
     if (done == 1 && kind != MAKE) {
         int died = may_have_died(self, change->dropped);
@@ -396,7 +365,7 @@ move(UnlessMoved *self, RunState *run, PyObject *real, int at)
     Steps *steps = (Steps *)self->steps;
     InView *values = (InView *)walk->values;
     int before = run->at;
-    PyObject *effects = before < 0 || (at != before + 1 && at != moves->targets[before])
+    PyObject *effects = before < 0 || (at != before + 1 && at != int_at(moves->targets, before))
                             ? Py_None
                             : PyList_GET_ITEM(moves->effects, before);
     if (!PyTuple_Check(effects)) {

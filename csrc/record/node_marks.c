@@ -42,8 +42,7 @@ node_marks_report(Steps *steps)
     Py_INCREF(self);
     PyObject *answer = PyObject_CallMethodNoArgs((PyObject *)self, ID(sync));
     Py_DECREF(self);
-    Py_XDECREF(answer);
-    return answer == NULL ? -1 : 0;
+    return answer_done(answer);
 }
 
 /* Whether a node is in a graph of ours; -1 with an exception. */
@@ -56,8 +55,7 @@ is_ours(NodeMarks *self, PyObject *node)
     Py_XDECREF(id);
     if (ours == 0) {
         PyObject *answer = PyObject_CallMethodOneArg((PyObject *)self, ID(is_ours), graph);
-        ours = answer == NULL ? -1 : PyObject_IsTrue(answer);
-        Py_XDECREF(answer);
+        ours = answer_truth(answer);
     }
     Py_XDECREF(graph);
     return ours;

@@ -182,8 +182,7 @@ notes_look_stack(PyObject *tx, Look *look)
         return -1;
     }
     if (!PyList_Check(look->stack)) {
-        PyErr_SetString(PyExc_TypeError, "the translator's stack is no list");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "the translator's stack is no list");
     }
     return 0;
 }
@@ -197,9 +196,8 @@ notes_look_rest(PyObject *tx, Look *look)
         return -1;
     }
     if (!PyDict_Check(look->locals) || !PyList_Check(look->blocks)) {
-        PyErr_SetString(PyExc_TypeError,
-                        "the translator's locals or blocks are of an unknown kind");
-        return -1;
+        return answer_refuse(PyExc_TypeError,
+                             "the translator's locals or blocks are of an unknown kind");
     }
     return 0;
 }
@@ -210,8 +208,7 @@ int
 notes_add(Steps *self, Mirror *frame, const Look *look, PyObject *blocks)
 {
     if (self->notes_size - self->notes_recorded >= MOST_NOTES) {
-        PyErr_SetString(PyExc_RuntimeError, "too many steps could not be told");
-        return -1;
+        return answer_refuse(PyExc_RuntimeError, "too many steps could not be told");
     }
     if (grow_array(&self->notes, &self->notes_room, self->notes_size + 1, sizeof(Note)) < 0) {
         return -1;

@@ -58,8 +58,7 @@ static int
 is_alert(Steps *self)
 {
     PyObject *alert = fields_attribute(self->judge, ID(alert));
-    int truth = alert == NULL ? -1 : PyObject_IsTrue(alert);
-    Py_XDECREF(alert);
+    int truth = answer_truth(alert);
     return truth;
 }
 
@@ -68,8 +67,7 @@ call(PyObject *function, PyObject *argument)
 {
     PyObject *answer = argument == NULL ? PyObject_CallNoArgs(function)
                                         : PyObject_CallOneArg(function, argument);
-    Py_XDECREF(answer);
-    return answer == NULL ? -1 : 0;
+    return answer_done(answer);
 }
 
 static void
@@ -112,8 +110,7 @@ do_step(Steps *self, Mirror *frame, PyObject *tx, Py_ssize_t behind)
             return -1;
         }
         if (frame->stores == NULL || !PyBytes_Check(frame->stores)) {
-            PyErr_SetString(PyExc_RuntimeError, "a frame was not adopted");
-            return -1;
+            return answer_refuse(PyExc_RuntimeError, "a frame was not adopted");
         }
     }
     Look look = {0};
@@ -158,8 +155,7 @@ static PyObject *
 steps_step(Steps *self, PyObject *const *args, Py_ssize_t count)
 {
     if (count < 1 || count > 2) {
-        PyErr_SetString(PyExc_TypeError, "step(tx, behind=0)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "step(tx, behind=0)");
     }
     Mirror *frame = (Mirror *)self->top;
     if (frame == NULL || (PyObject *)frame == Py_None || frame->key != args[0]) {
@@ -223,10 +219,7 @@ steps_note_position(Steps *self, PyObject *tx)
 static PyObject *
 steps_flush(Steps *self, PyObject *Py_UNUSED(ignored))
 {
-    if (moments_flush(self) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(moments_flush(self));
 }
 
 static PyObject *
@@ -234,10 +227,9 @@ steps_touched(Steps *self, PyObject *tracker)
 {
     Mirror *current = (Mirror *)self->current;
     long depth = (PyObject *)current == Py_None ? 0 : current->depth;
-    if (moments_flush(self) < 0 || touched_add(&self->trackers, tracker, depth) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return moments_flush(self) < 0 || touched_add(&self->trackers, tracker, depth) < 0
+               ? NULL
+               : Py_NewRef(Py_None);
 }
 
 static PyObject *
@@ -289,8 +281,7 @@ steps_add(Steps *self, PyObject *args)
         return NULL;
     }
     if (self->writing) {
-        PyErr_SetString(PyExc_RuntimeError, "a moment cannot be told while others are told");
-        return NULL;
+        return PyErr_Format(PyExc_RuntimeError, "a moment cannot be told while others are told");
     }
     if (moments_add(self, frame, ip, moments_clock(self), &delta) < 0) {
         return NULL;
@@ -333,13 +324,9 @@ static PyObject *
 steps_record_whole(Steps *self, PyObject *frame)
 {
     if (!PyObject_TypeCheck(frame, &Mirror_Type)) {
-        PyErr_SetString(PyExc_TypeError, "record_whole(frame: Mirror)");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "record_whole(frame: Mirror)");
     }
-    if (moments_record_whole(self, (Mirror *)frame) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(moments_record_whole(self, (Mirror *)frame));
 }
 
 static int
@@ -357,8 +344,7 @@ steps_init(Steps *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (self->judge != NULL) {
-        PyErr_SetString(PyExc_TypeError, "Steps are made once");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "Steps are made once");
     }
     collected_set(&self->on_graph, 8, functions);
     self->judge = Py_NewRef(judge);
@@ -434,8 +420,7 @@ static int
 set_frame(Steps *self, PyObject *value, void *which)
 {
     if (value != Py_None && (value == NULL || !PyObject_TypeCheck(value, &Mirror_Type))) {
-        PyErr_SetString(PyExc_TypeError, "a Mirror or None is wanted");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "a Mirror or None is wanted");
     }
     PyObject **place = which == NULL ? &self->top : &self->current;
     Py_XSETREF(*place, Py_NewRef(value));
@@ -452,8 +437,7 @@ static int
 set_graph(Steps *self, PyObject *value, void *Py_UNUSED(closure))
 {
     if (value != Py_None && (value == NULL || !PyObject_TypeCheck(value, &NodeMarks_Type))) {
-        PyErr_SetString(PyExc_TypeError, "NodeMarks or None is wanted");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "NodeMarks or None is wanted");
     }
     Py_XSETREF(self->graph, Py_NewRef(value));
     return 0;

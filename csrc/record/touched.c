@@ -6,48 +6,43 @@
 
 /* The array is put aside, since this can run anything. */
 void
-touched_forget(Touched **array, Py_ssize_t *size, Py_ssize_t *room)
+touched_forget(TouchedList *list)
 {
-    Touched *old = *array;
-    Py_ssize_t count = *size, old_room = *room;
-    *array = NULL;
-    *size = *room = 0;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        Py_DECREF(old[i].tracker);
+    TouchedList old = *list;
+    *list = (TouchedList){0};
+    for (Py_ssize_t i = 0; i < old.size; i++) {
+        Py_DECREF(old.items[i].tracker);
     }
-    if (*array == NULL) {
-        *array = old;
-        *room = old_room;
+    if (list->items == NULL) {
+        *list = (TouchedList){.items = old.items, .room = old.room};
     }
     else {
-        PyMem_Free(old);
+        PyMem_Free(old.items);
     }
 }
 
 static int
-add_touched(Touched **array, Py_ssize_t *size, Py_ssize_t *room, PyObject *tracker, long depth)
+add_touched(TouchedList *list, PyObject *tracker, long depth)
 {
-    for (Py_ssize_t i = 0; i < *size; i++) {
-        if ((*array)[i].tracker == tracker) {
-            (*array)[i].depth = depth;
+    for (Py_ssize_t i = 0; i < list->size; i++) {
+        if (list->items[i].tracker == tracker) {
+            list->items[i].depth = depth;
             return 0;
         }
     }
-    if (grow_array(array, room, *size + 1, sizeof(Touched)) < 0) {
+    if (grow_array(&list->items, &list->room, list->size + 1, sizeof(Touched)) < 0) {
         return -1;
     }
-    (*array)[(*size)++] = (Touched){Py_NewRef(tracker), depth};
+    list->items[list->size++] = (Touched){Py_NewRef(tracker), depth};
     return 0;
 }
 
 int
 touched_add(Trackers *self, PyObject *tracker, long depth)
 {
-    if (add_touched(&self->suspects, &self->suspects_size, &self->suspects_room, tracker, depth)
-        < 0) {
-        return -1;
-    }
-    return add_touched(&self->changing, &self->changing_size, &self->changing_room, tracker, depth);
+    return add_touched(&self->suspects, tracker, depth) < 0
+               ? -1
+               : add_touched(&self->changing, tracker, depth);
 }
 
 int
@@ -55,8 +50,8 @@ touched_must_flush_now(Trackers *self, PyObject *top)
 {
     Kind kind;
     int found = 0;
-    for (Py_ssize_t i = 0; i < self->suspects_size && !found; i++) {
-        PyObject *tracker = Py_NewRef(self->suspects[i].tracker);
+    for (Py_ssize_t i = 0; i < self->suspects.size && !found; i++) {
+        PyObject *tracker = Py_NewRef(self->suspects.items[i].tracker);
         if (known_kind(self, tracker, &kind) < 0) {
             Py_DECREF(tracker);
             return -1;
@@ -72,7 +67,7 @@ touched_must_flush_now(Trackers *self, PyObject *top)
         }
         found = kind.late;
     }
-    touched_forget(&self->suspects, &self->suspects_size, &self->suspects_room);
+    touched_forget(&self->suspects);
     if (found || top == NULL) {
         return found;
     }
@@ -172,52 +167,49 @@ touched_describe(Trackers *self, long depth)
 {
     /* When the next instruction is one of an inlined call, the change may still be to come: such a
        tracker is looked at now, and again when the frame that touched it goes on. */
-    if (self->later_size > 0 && depth <= self->later_depth) {
-        if (grow_array(&self->changing, &self->changing_room,
-                       self->changing_size + self->later_size, sizeof(Touched))
+    if (self->later.size > 0 && depth <= self->later_depth) {
+        if (grow_array(&self->changing, &self->changing.room,
+                       self->changing.size + self->later.size, sizeof(Touched))
             < 0) {
             return -1;
         }
         Py_ssize_t kept = 0;
-        for (Py_ssize_t i = 0; i < self->later_size; i++) {
-            Touched item = self->later[i];
+        for (Py_ssize_t i = 0; i < self->later.size; i++) {
+            Touched item = self->later.items[i];
             if (depth > item.depth) {
-                self->later[kept++] = item;
+                self->later.items[kept++] = item;
                 continue;
             }
             int there = 0;
-            for (Py_ssize_t j = 0; j < self->changing_size; j++) {
-                there = there || self->changing[j].tracker == item.tracker;
+            for (Py_ssize_t j = 0; j < self->changing.size; j++) {
+                there = there || self->changing.items[j].tracker == item.tracker;
             }
             if (there) {
                 Py_DECREF(item.tracker); /* `changing` holds it, too: nothing is run */
             }
             else {
-                self->changing[self->changing_size++] = item;
+                self->changing.items[self->changing.size++] = item;
             }
         }
-        self->later_size = kept;
+        self->later.size = kept;
     }
-    for (Py_ssize_t i = 0; i < self->changing_size; i++) {
-        Touched item = self->changing[i];
-        if (item.depth < depth
-            && add_touched(&self->later, &self->later_size, &self->later_room, item.tracker,
-                           item.depth)
-                   < 0) {
+    for (Py_ssize_t i = 0; i < self->changing.size; i++) {
+        Touched item = self->changing.items[i];
+        if (item.depth < depth && add_touched(&self->later, item.tracker, item.depth) < 0) {
             return -1;
         }
     }
     self->later_depth = -1;
-    for (Py_ssize_t i = 0; i < self->later_size; i++) {
-        if (self->later[i].depth > self->later_depth) {
-            self->later_depth = self->later[i].depth;
+    for (Py_ssize_t i = 0; i < self->later.size; i++) {
+        if (self->later.items[i].depth > self->later_depth) {
+            self->later_depth = self->later.items[i].depth;
         }
     }
     unsigned generation = self->generation;
     int done = 0;
-    Py_ssize_t at = 0, count = self->changing_size;
+    Py_ssize_t at = 0, count = self->changing.size;
     while (done == 0 && at < count && generation == self->generation) {
-        PyObject *tracker = Py_NewRef(self->changing[at].tracker);
+        PyObject *tracker = Py_NewRef(self->changing.items[at].tracker);
         done = describe_again(self, tracker);
         Py_DECREF(tracker);
         at += done == 0;
@@ -226,19 +218,15 @@ touched_describe(Trackers *self, long depth)
         return done;
     }
     /* What failed is tried again; what was touched meanwhile is looked at next time. */
-    Touched *changing = self->changing;
-    Py_ssize_t size = self->changing_size;
-    self->changing = NULL;
-    self->changing_size = self->changing_room = 0;
-    for (Py_ssize_t i = 0; i < size; i++) {
-        if (i >= at
-            && add_touched(&self->changing, &self->changing_size, &self->changing_room,
-                           changing[i].tracker, changing[i].depth)
-                   < 0) {
+    TouchedList changing = self->changing;
+    self->changing = (TouchedList){0};
+    for (Py_ssize_t i = 0; i < changing.size; i++) {
+        Touched item = changing.items[i];
+        if (i >= at && add_touched(&self->changing, item.tracker, item.depth) < 0) {
             done = -1;
         }
-        Py_DECREF(changing[i].tracker);
+        Py_DECREF(item.tracker);
     }
-    PyMem_Free(changing);
+    PyMem_Free(changing.items);
     return done;
 }

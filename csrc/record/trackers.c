@@ -31,15 +31,13 @@ trackers_init(Trackers *self, PyObject *describer, PyObject *late, PyObject *num
         return -1;
     }
     if (!PyObject_TypeCheck(self->facts, &Facts_Type)) {
-        PyErr_SetString(PyExc_TypeError, "describer.facts must be Facts");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "describer.facts must be Facts");
     }
     if ((self->alike = PyObject_GetAttrString(describer, "alike")) == NULL) {
         return -1;
     }
     if (!PyFrozenSet_CheckExact(self->alike)) {
-        PyErr_SetString(PyExc_TypeError, "describer.alike must be a frozenset");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "describer.alike must be a frozenset");
     }
     for (int i = 0; i < PLAIN; i++) {
         if ((self->plain[i] = PyDict_New()) == NULL) {
@@ -67,13 +65,9 @@ trackers_clear(Trackers *self)
     while (self->undescribed_size > 0) {
         Py_DECREF(self->undescribed[--self->undescribed_size].tracker);
     }
-    while (self->changing_size > 0) {
-        Py_DECREF(self->changing[--self->changing_size].tracker);
-    }
-    while (self->later_size > 0) {
-        Py_DECREF(self->later[--self->later_size].tracker);
-    }
-    touched_forget(&self->suspects, &self->suspects_size, &self->suspects_room);
+    touched_forget(&self->changing);
+    touched_forget(&self->later);
+    touched_forget(&self->suspects);
     self->later_depth = -1;
     self->nothing = 0;
     self->fresh_size = self->waiting_size = 0;
@@ -110,9 +104,9 @@ trackers_free(Trackers *self)
     PyMem_Free(self->shown);
     PyMem_Free(self->fresh);
     PyMem_Free(self->undescribed);
-    PyMem_Free(self->changing);
-    PyMem_Free(self->later);
-    PyMem_Free(self->suspects);
+    PyMem_Free(self->changing.items);
+    PyMem_Free(self->later.items);
+    PyMem_Free(self->suspects.items);
     PyMem_Free(self->waiting);
     PyObject *references[] = {self->describer,       self->facts,     self->late,
                               self->number_function, self->constants, self->same,

@@ -26,6 +26,11 @@ typedef struct {
 } Touched;
 
 typedef struct {
+    Touched *items;
+    Py_ssize_t size, room;
+} TouchedList;
+
+typedef struct {
     uint32_t number, description;
 } Said;
 
@@ -58,13 +63,8 @@ typedef struct {
     Py_ssize_t fresh_size, fresh_room;
     Undescribed *undescribed;
     Py_ssize_t undescribed_size, undescribed_room;
-    Touched *changing;
-    Py_ssize_t changing_size, changing_room;
-    Touched *later;
-    Py_ssize_t later_size, later_room;
+    TouchedList changing, later, suspects;
     long later_depth; /* the deepest in `later`, -1: none */
-    Touched *suspects;
-    Py_ssize_t suspects_size, suspects_room;
     uint32_t *waiting;
     Py_ssize_t waiting_size, waiting_room;
 
@@ -110,6 +110,6 @@ uint32_t trackers_describe(Trackers *self, PyObject *tracker);
 int trackers_say(Trackers *self, uint32_t number, uint32_t description);
 /* The real tracker behind a lazy one that has been realized (a new reference), or NULL. */
 PyObject *trackers_inner(PyObject *tracker);
-void touched_forget(Touched **array, Py_ssize_t *size, Py_ssize_t *room);
+void touched_forget(TouchedList *list);
 
 #endif

@@ -202,8 +202,7 @@ walk_moments_looked(WalkState *walk, Steps *steps, WalkFrameState *frame, PyObje
     InView *values = (InView *)walk->values;
     if (values == NULL || !Py_IS_TYPE(values, &InView_Type) || !PyList_Check(frame->stack)
         || !PyDict_Check(frame->locals)) {
-        PyErr_SetString(PyExc_TypeError, "this is no state of a walk");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "this is no state of a walk");
     }
     Change change = {.blocks = blocks, .packed = packed};
     int done = moments_flush(steps);

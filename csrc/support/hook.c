@@ -89,12 +89,10 @@ hook_init(Hook *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (lock != Py_None && !Py_IS_TYPE(lock, &ReentrantLock_Type)) {
-        PyErr_SetString(PyExc_TypeError, "a ReentrantLock or None is wanted");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "a ReentrantLock or None is wanted");
     }
     if (self->function != NULL) {
-        PyErr_SetString(PyExc_TypeError, "a Hook is made once");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "a Hook is made once");
     }
     self->lock = lock == Py_None ? NULL : (ReentrantLock *)Py_NewRef(lock);
     self->function = Py_NewRef(function);

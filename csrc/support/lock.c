@@ -62,8 +62,7 @@ int
 lock_give(ReentrantLock *self)
 {
     if (!is_mine(self)) {
-        PyErr_SetString(PyExc_RuntimeError, "this thread does not have the lock");
-        return -1;
+        return answer_refuse(PyExc_RuntimeError, "this thread does not have the lock");
     }
     if (--self->depth == 0) {
         PyThread_release_lock(self->lock);
@@ -103,19 +102,13 @@ lock_acquire(ReentrantLock *self, PyObject *args, PyObject *kwargs)
 static PyObject *
 lock_enter(ReentrantLock *self, PyObject *Py_UNUSED(ignored))
 {
-    if (lock_take(self) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(lock_take(self));
 }
 
 static PyObject *
 lock_release(ReentrantLock *self, PyObject *Py_UNUSED(ignored))
 {
-    if (lock_give(self) < 0) {
-        return NULL;
-    }
-    Py_RETURN_NONE;
+    return answer_none(lock_give(self));
 }
 
 /* A `with` gives back by an instruction of its own, which a trace function can raise before. */
@@ -123,8 +116,7 @@ static PyObject *
 lock_during(ReentrantLock *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 {
     if (count < 1) {
-        PyErr_SetString(PyExc_TypeError, "during() wants a function and its arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "during() wants a function and its arguments");
     }
     Py_ssize_t depth = lock_depth(self);
     if (lock_take(self) < 0) {

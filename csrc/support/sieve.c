@@ -212,15 +212,13 @@ add(Sieve *self, PyObject *entry)
     Py_ssize_t size;
     int follows, kind;
     if (!PyTuple_Check(entry)) {
-        PyErr_SetString(PyExc_TypeError, "a pattern is bytes, what follows, and its kind");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "a pattern is bytes, what follows, and its kind");
     }
     if (!PyArg_ParseTuple(entry, "y#ii:pattern", &text, &size, &follows, &kind)) {
         return -1;
     }
     if (size < GRAM || self->count >= MOST) {
-        PyErr_SetString(PyExc_ValueError, "a pattern has at least three bytes");
-        return -1;
+        return answer_refuse(PyExc_ValueError, "a pattern has at least three bytes");
     }
     char *copy = PyMem_Malloc((size_t)size);
     if (copy == NULL
@@ -248,8 +246,7 @@ static PyObject *
 kept(Sieve *self, PyObject *values)
 {
     if (!PyList_Check(values)) {
-        PyErr_SetString(PyExc_TypeError, "a list of values");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a list of values");
     }
     PyObject *found = PyList_New(0);
     for (Py_ssize_t i = 0; found != NULL && i < PyList_GET_SIZE(values); i++) {
@@ -268,8 +265,7 @@ static PyObject *
 kinds(Sieve *self, PyObject *text)
 {
     if (!PyUnicode_Check(text)) {
-        PyErr_SetString(PyExc_TypeError, "a text");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError, "a text");
     }
     Py_ssize_t size;
     const char *data = PyUnicode_AsUTF8AndSize(text, &size);
@@ -290,8 +286,7 @@ sieve_init(Sieve *self, PyObject *args, PyObject *kwargs)
         return -1;
     }
     if (self->count > 0) {
-        PyErr_SetString(PyExc_TypeError, "a Sieve is made once");
-        return -1;
+        return answer_refuse(PyExc_TypeError, "a Sieve is made once");
     }
     memset(self->first, 0xff, sizeof self->first);
     for (Py_ssize_t i = 0; i < PyList_GET_SIZE(patterns); i++) {

@@ -86,8 +86,8 @@ call_undisturbed(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t 
                  PyObject *names)
 {
     if (count < 1) {
-        PyErr_SetString(PyExc_TypeError, "call_undisturbed() wants a function and its arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError,
+                            "call_undisturbed() wants a function and its arguments");
     }
     PyThreadState *tstate = PyThreadState_Get();
     Held held[MOST_SIGNALS];

@@ -65,9 +65,9 @@ static PyObject *
 call_and_undo(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
     if (count < 2) {
-        PyErr_SetString(PyExc_TypeError, "call_and_undo() wants what undoes, a function, and its "
-                                         "arguments");
-        return NULL;
+        return PyErr_Format(PyExc_TypeError,
+                            "call_and_undo() wants what undoes, a function, and its "
+                            "arguments");
     }
     PyThreadState *tstate = PyThreadState_Get();
     PyObject *result = PyObject_Vectorcall(args[1], args + 2, (size_t)(count - 2), NULL);

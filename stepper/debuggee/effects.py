@@ -20,7 +20,8 @@ from __future__ import annotations
 
 import dis
 import types
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
@@ -113,13 +114,19 @@ class Plan:
         packed = {blocks: _encode(blocks) for blocks in self.blocks}
         units = range(0, len(code.co_code), 2)
         self.moves = Moves(
-            [self.index.get(offset, -1) for offset in units],
-            [self.index.get(each.argval, -1) if each.opcode in jumps else -1 for each in listed],
+            _ints(self.index.get(offset, -1) for offset in units),
+            _ints(
+                self.index.get(each.argval, -1) if each.opcode in jumps else -1 for each in listed
+            ),
             [_effect(each, cells, constant) for each in listed],
             names,
             self.blocks,
             [packed[blocks] for blocks in self.blocks],
         )
+
+
+def _ints(numbers: Iterable[int]) -> bytes:
+    return array("i", numbers).tobytes()
 
 
 def taken_by_call(instruction: dis.Instruction) -> int:

@@ -32,7 +32,6 @@ def cache() -> Iterator[_C.CodeCache]:
     """The cache of `original`, empty before and after."""
     found = _C.code_cache(original.__code__)
     yield found
-    found.limit = None
     found.clear()
     _C.set_cache_listener(None)
 
@@ -54,9 +53,8 @@ def find(cache: _C.CodeCache, x: object, backend: object = None) -> _C.CacheEntr
 
 
 def test_the_first_entry_that_holds_is_found_and_moves_to_the_front(cache: _C.CodeCache) -> None:
-    hits, misses = cache.hits, cache.misses
     ints, texts = entry_for(is_type(int)), entry_for(is_type(str))
-    assert cache.add(ints) == []
+    cache.add(ints)
     cache.add(texts)
     assert cache.entries == (texts, ints)
     assert find(cache, 1) is ints
@@ -64,8 +62,7 @@ def test_the_first_entry_that_holds_is_found_and_moves_to_the_front(cache: _C.Co
     assert find(cache, "text") is texts
     assert find(cache, 1.5) is None
     assert cache.entries == (texts, ints)
-    assert (ints.hits, ints.misses, texts.hits, texts.misses) == (1, 2, 1, 2)
-    assert (cache.hits - hits, cache.misses - misses, len(cache)) == (2, 1, 2)
+    assert (ints.hits, texts.hits, len(cache)) == (1, 1, 2)
 
 
 def test_an_entry_is_for_its_backend(cache: _C.CodeCache) -> None:
@@ -91,7 +88,6 @@ def test_a_check_that_raises_is_a_miss_and_is_reported(
     assert find(cache, 1) is None
     _C.set_cache_listener(lambda *told: reported.append(told))
     assert find(cache, 1) is None
-    assert (raising.errors, raising.misses) == (2, 2)
     first, (event, entry, error) = reported
     assert isinstance(first, KeyError)
     assert (event, entry) == ("error", raising)
@@ -222,7 +218,7 @@ def test_an_entry_dies_with_an_object(cache: _C.CodeCache) -> None:
     del thing
     assert not entry.valid
     assert entry.reason == "L['self']"
-    assert entry.cache is None
+    assert entry not in cache.entries
     assert cache.entries == ()
     assert find(cache, 1) is None
     assert told == [("added", entry, None), ("invalidated", entry, "L['self']")]
@@ -275,35 +271,6 @@ def test_what_cannot_be_referred_to_weakly_is_refused() -> None:
         entry.dies_with(Thing())
 
 
-def test_too_many_entries_evict_the_one_that_was_used_least_recently(
-    cache: _C.CodeCache,
-) -> None:
-    told: list[tuple[str, _C.CacheEntry]] = []
-    _C.set_cache_listener(lambda event, entry, detail: told.append((event, entry)))
-    entries = [entry_for(is_type(kind)) for kind in (int, str, float, list)]
-    cache.limit = 3
-    assert not cache.full
-    for entry in entries[:3]:
-        assert cache.add(entry) == []
-    assert cache.full
-    find(cache, 1)
-    assert cache.add(entries[3]) == [entries[1]]
-    assert cache.entries == (entries[3], entries[0], entries[2])
-    assert entries[1].valid
-    assert entries[1].cache is None
-    cache.limit = 1
-    assert cache.entries == (entries[3],)
-    assert [event for event, _ in told].count("evicted") == 3
-    cache.limit = None
-    assert cache.limit is None
-    assert not cache.full
-    cache.add(entries[1])
-    assert len(cache) == 2
-    for wrong in (-1, "text"):
-        with pytest.raises((ValueError, TypeError)):
-            cache.limit = wrong
-
-
 def test_entries_go_to_the_cache_of_their_code_once(cache: _C.CodeCache) -> None:
     entry = entry_for(lambda *_: True)
     foreign = _C.code_cache(other.__code__)
@@ -337,7 +304,7 @@ def test_the_cache_goes_with_its_code() -> None:
     gc.collect()
     assert cache.code is None
     assert entry.original is None
-    assert entry.cache is None
+    assert entry not in cache.entries
     assert len(cache) == 0
     assert cache not in _C.code_caches()
     with pytest.raises(ValueError, match="gone"):

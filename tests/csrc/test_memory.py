@@ -321,7 +321,6 @@ def cached() -> Call:
         _C.set_cache_listener(holds)
         try:
             made, other = entry(function), entry(function, raises)
-            cache.limit = 2
             cache.add(other)
             cache.add(made)
             made.dies_with(types.SimpleNamespace)

@@ -59,8 +59,8 @@ class CacheWatcher(EntryNews):
         entry = BOOK.of(found)
         if entry is None:
             return
-        if event != "invalidated":
-            self._evicted(entry, "the cache was full")
+        if event == "removed":
+            self._evicted(entry, "it was taken out of the cache")
         elif detail == RESET:
             self._evicted(entry, "stepper.native.reset()")
         else:
