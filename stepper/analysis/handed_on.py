@@ -14,9 +14,9 @@ from functools import cache
 from stepper.analysis.left_on_stack import left_on_stack
 from stepper.analysis.sites import in_dynamo, in_torch
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
-from stepper.client.text import in_standard_library
 from stepper.model.trace import Frame, State, Translation
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_own_file_anywhere
 
 _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
@@ -82,7 +82,7 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
         if state is None or not _has_handed(state):
             continue
         filename = recording.code(frame.code).filename
-        if in_standard_library(filename) or in_dynamo(filename):
+        if is_own_file_anywhere(filename) or in_dynamo(filename):
             continue  # typing.cast, say, which a wrapper calls, or what Dynamo has for it
         if not in_torch(filename):
             yield frame, state

@@ -22,10 +22,11 @@ import msgspec
 from stepper.client.launch import LaunchError, LaunchSpec, command_line, need_c_part
 from stepper.client.origin import digest, foreign
 from stepper.client.program import program_file
-from stepper.client.text import is_installed, plural, short_path
+from stepper.client.text import plural, short_path
 from stepper.debuggee.registry import is_registered
 from stepper.model.trace import WITHHELD, Translation
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 HASH_SEED = "PYTHONHASHSEED"
 CACHES = "TORCHINDUCTOR_CACHE_DIR"

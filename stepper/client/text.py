@@ -26,11 +26,11 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import TensorMeta, Value
+from stepper.support import pythons_own
 
 if TYPE_CHECKING:
     from stepper.recording.reader import Recording
 
-_INSTALLED = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 ELLIPSIS = "…"
 BY_HAND = " by hand"
@@ -88,14 +88,7 @@ def short_path(path: str, cwd: str = "") -> str:
     return path
 
 
-def is_installed(filename: str) -> bool:
-    """Whether a file is Python's own or that of an installed package, and not the program's."""
-    return _INSTALLED.search(filename) is not None or filename.startswith("<frozen")
-
-
-def in_standard_library(filename: str) -> bool:
-    """Whether a file is Python's own."""
-    return is_installed(filename) and "-packages" not in filename
+is_installed = pythons_own.is_installed
 
 
 def time_text(seconds: float, *, utc: bool = False) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import _thread
-import os
 
 from stepper._C import thread_frames
 from stepper.debuggee.threads import main_thread
 from stepper.model.control import Position
 from stepper.model.program import PythonFrame
+from stepper.support.pythons_own import is_own_file
 from stepper.uncompiled import keep_out
 
 _MOST = 500
 """Frames that are looked at."""
-_PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _NOT_THE_PROGRAM = ("stepper", "torch", "importlib")
 _COLLECTIVES = "torch.distributed.distributed_c10d"
 
@@ -46,8 +45,7 @@ def _is_program(module: str | None, filename: str) -> bool:
     root = (module or "").partition(".")[0]
     if root in _NOT_THE_PROGRAM or (filename.startswith("<") and filename != "<string>"):
         return False
-    # Installed packages can lie below the standard library.
-    return not filename.startswith(_PYTHON) or "-packages" in filename[len(_PYTHON) :]
+    return not is_own_file(filename)
 
 
 keep_out()

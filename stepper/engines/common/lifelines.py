@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from stepper.engines.common.words import object_text
 from stepper.model.cache import Lifeline
 from stepper.model.program import PythonFrame
+from stepper.support.pythons_own import is_own_module
 from stepper.support.words import plain_text
 
 _HEAP_TYPE = 1 << 9
@@ -71,8 +72,7 @@ def _lasting(value: object) -> bool:
             else type.__dict__["__dict__"].__get__(value).get("__module__")
         )
         if type(module) is str:
-            root = module.partition(".")[0]
-            return root == "torch" or (root in sys.stdlib_module_names and root != "__main__")
+            return module.partition(".")[0] == "torch" or is_own_module(module)
     return False
 
 

@@ -22,13 +22,13 @@ from stepper.model.program import Code, Instruction
 from stepper.model.resume_names import resumed
 from stepper.support.disassembly import disassemble
 from stepper.support.per_object import PerCode
+from stepper.support.pythons_own import is_own_file
 
 _TORCH_INTERNAL = re.compile(
     r"[/\\]torch[/\\](_dynamo|_utils_internal|_compile|nn[/\\]modules[/\\]module)"
 )
 _TORCH = os.path.join(os.path.dirname(torch.__file__), "")
 _STEPPER = os.path.join(os.path.dirname(stepper.__file__), "")
-_PYTHON = os.path.join(os.path.dirname(os.__file__), "")
 _JUMPS = frozenset({*dis.hasjrel, *dis.hasjabs})
 _offset_of, _opcode_of = map(operator.attrgetter, ("offset", "opcode"))
 
@@ -109,7 +109,4 @@ def is_machinery(filename: str) -> bool:
 
 def is_program(filename: str) -> bool:
     """Whether a file is the program's, its libraries included, and not torch's or Python's own."""
-    if filename.startswith(("<frozen ", _TORCH)):
-        return False
-    # Installed packages can lie below the standard library.
-    return not filename.startswith(_PYTHON) or "-packages" in filename[len(_PYTHON) :]
+    return not filename.startswith(_TORCH) and not is_own_file(filename)

@@ -27,10 +27,11 @@ from stepper.analysis.flame import Flame, flames
 from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
 from stepper.analysis.spans import SpanKind
 from stepper.client.names import brief_function
-from stepper.client.text import is_installed, short_path, so_far, time_words
+from stepper.client.text import short_path, so_far, time_words
 from stepper.model.printing import printable
 from stepper.model.trace import EventKind, MomentId, Phase
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 from stepper.tui.beside import Asked, Beside
 from stepper.tui.flame_layout import Box, Call, box_text, boxes, way_to
 from stepper.tui.oneline import OneLine
