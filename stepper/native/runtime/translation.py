@@ -203,7 +203,7 @@ class Translation:
         if output.shapes.inputs or output.shapes.unbacked:
             # Symbols are known by the fake tensors only.
             fakes = [node.meta["example_value"] for node in output.graphargs]
-            with tracing_shapes(output.fake_mode):
+            with tracing_shapes(output.fake_mode), output.shapes.with_scalars():
                 compiled = self._ask_backend(gm, fakes)
         else:
             compiled = self._ask_backend(gm, [arg.example for arg in output.graphargs.values()])

@@ -531,11 +531,11 @@ class OutputGraph:
 
     def remove_unused(self, kept: Iterable[torch.fx.Node]) -> None:
         """What nobody asks for is no node: sizes and what was computed of them, only to be asked of
-        while tracing; items of what an operator gave; modes in which nothing runs."""
+        while tracing; parts of what there is; modes in which nothing runs."""
         kept = set(kept)
         for node in reversed(self.graph.nodes):
             unused = not node.users and node not in kept and node.op != "placeholder"
-            if unused and (gives_number(node) or _is_item_of_results(node)):
+            if unused and (gives_number(node) or _only_takes(node)):
                 self._erase(node)
         mode: bool | None = self.state.grad_enabled
         last = None
@@ -571,11 +571,13 @@ def _is_known(node: torch.fx.Node) -> bool:
     return called(node) in ANSWERS or all(map(gives_number, node.all_input_nodes))
 
 
-def _is_item_of_results(node: torch.fx.Node) -> bool:
-    """Whether a node only takes an item of several that an operator has given."""
-    if node.target is not operator.getitem or not isinstance(node.args[0], torch.fx.Node):
+def _only_takes(node: torch.fx.Node) -> bool:
+    """Whether a node only takes an item of several that an operator has given, or a part of a
+    tensor that is there whatever its data are."""
+    if node.target is not operator.getitem or len(node.all_input_nodes) != 1:
         return False
-    return isinstance(node.args[0].meta.get("example_value"), tuple | list)
+    key = node.args[1] if type(node.args[1]) is tuple else (node.args[1],)
+    return all(each is None or each is ... or type(each) in (int, slice) for each in key)
 
 
 def gives_number(node: torch.fx.Node) -> bool:

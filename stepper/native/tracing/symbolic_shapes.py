@@ -30,8 +30,8 @@ from __future__ import annotations
 import contextlib
 import math
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import Enum, auto
 from types import CodeType
 from typing import TYPE_CHECKING, Any
@@ -273,6 +273,16 @@ class SymbolicShapes:
             if source.name() in self.modules:
                 return True
         return False
+
+    @contextlib.contextmanager
+    def with_scalars(self) -> Iterator[None]:
+        """Elements of tensors are symbols without a value meanwhile."""
+        before, self.without_value = self.shape_env.settings, True
+        self.shape_env.settings = replace(before, allow_scalar_outputs=True)
+        try:
+            yield
+        finally:
+            self.shape_env.settings = before
 
     def note_result(self, value: object) -> object:
         """The symbols without a value that an operator's result has for the first time, and where

@@ -16,6 +16,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.library import OPTIMIZERS
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
@@ -157,12 +158,22 @@ def call_symbolic(tx: Translator, function: object, args: Arguments) -> Variable
     if any(map(_is_float, args)):
         if function in _COMPARISONS:
             return _compare_inputs(tx, cast("Callable[..., object]", function), args)
-        if function not in _OF_FLOATS:
+        if function not in _OF_FLOATS and not _is_real_power(tx, function, args[0]):
             return None
     try:
         return tx.call_in_graph("call_function", target, args, {})
     except Unsupported:
         return None
+
+
+def _is_real_power(tx: Translator, function: object, base: VariableTracker) -> bool:
+    """Whether a function gives a power that is a float: of what is positive. Optimizers take roots
+    of what they know to be so."""
+    if function not in (operator.pow, operator.ipow):
+        return False
+    value = base.value if isinstance(base, ConstantVariable) else 0
+    positive = isinstance(value, int | float) and value > 0
+    return positive or tx.f_code.co_filename.startswith(OPTIMIZERS)
 
 
 def _is_float(value: VariableTracker) -> bool:

@@ -13,6 +13,7 @@ from stepper.native.guards.class_dicts import find, has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
+from stepper.native.library import OPTIMIZERS
 from stepper.native.source import AttrSource
 from stepper.native.variables.base import (
     NO_GUARDS,
@@ -281,7 +282,8 @@ class TensorVariable(VariableTracker):
 
             require(tx.output, self.class_type, name)
             return array_of(tx, self)
-        if name in ("item", "tolist") and not args and not kwargs and tx.output.shapes.scalars:
+        counts = tx.f_code.co_filename.startswith(OPTIMIZERS)  # its steps, in tensors
+        if name in ("item", "tolist") and not (args or kwargs) and (tx.output.shapes.scalars or counts):
             require(tx.output, self.class_type, name)
             return self._item(tx) if name == "item" else self._to_list(tx)
         if name in _REFUSED:
@@ -289,7 +291,7 @@ class TensorVariable(VariableTracker):
             raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
         require(tx.output, self.class_type, name)
         if name in _RESHAPING:
-            if not self._is_the_graphs_own(tx):
+            if self.proxy.node in tx.output.graphargs:
                 raise unimplemented(f"Tensor.{name} of a tensor that is not the graph's own")
             tx.output.altered.append(storage_of(self.fake))
         if name in _QUESTIONS or (name == "size"):
@@ -310,7 +312,8 @@ class TensorVariable(VariableTracker):
 
     def _item(self, tx: Translator) -> VariableTracker:
         """Its only element: a symbol without a value, or what it is known to be."""
-        found = tx.call_in_graph("call_method", "item", [self], {})
+        with tx.output.shapes.with_scalars():
+            found = tx.call_in_graph("call_method", "item", [self], {})
         return found.with_guards(self.guards)
 
     def _to_list(self, tx: Translator) -> VariableTracker:
@@ -321,14 +324,6 @@ class TensorVariable(VariableTracker):
             assert isinstance(each, TensorVariable)
             rows.append(each._to_list(tx))
         return ListVariable.new(rows, self.guards)
-
-    def _is_the_graphs_own(self, tx: Translator) -> bool:
-        """Whether an operator of the graph has made it, and its memory."""
-        storage = storage_of(self.fake)
-        inputs = [node.meta["example_value"] for node in tx.output.graphargs]
-        return bool(storage) and all(
-            storage_of(fake) != storage for fake in inputs if isinstance(fake, torch.Tensor)
-        )
 
     def _measure(self, tx: Translator, name: str, values: list[object]) -> VariableTracker:
         """A size or stride, or all; symbols are nodes."""

@@ -49,7 +49,8 @@ _PYTHON_FUNCTIONS: frozenset[object] = frozenset(
         torch.functional.einsum, torch.functional.split, torch.functional.norm,
         torch.functional.meshgrid, torch.functional.cdist, torch.functional.tensordot,
         torch.functional.broadcast_tensors, torch.functional.atleast_1d,
-        torch.functional.atleast_2d, torch.functional.chain_matmul,
+        torch.functional.atleast_2d, torch.functional.atleast_3d, torch.functional.chain_matmul,
+        torch.functional.block_diag, torch.functional.cartesian_prod, torch.functional.stft,
     }
 )  # fmt: skip
 

@@ -342,6 +342,33 @@ def context_manager_of_the_program() -> Iterator[Any]:
 
 
 @case
+def iterator_that_is_taken_up_again() -> Iterator[Any]:
+    items: Any = [1, 2, 3]
+    taken = 0
+
+    def program(x: Any) -> Any:
+        left = iter(items)
+        for _ in range(taken):
+            next(left, None)
+        print(end="")  # a resume function is given the iterator
+        return [x + each for each in left], next(left, "none")
+
+    yield program
+    taken = 1
+    yield
+    items.append(7)
+    yield
+    taken = 9
+    yield
+    taken, items = 1, (4, 5)
+    yield
+    items = range(3, 6)
+    yield
+    items = [x for x in (torch.ones(1), 2)]
+    yield
+
+
+@case
 def iterator_of_the_program() -> Iterator[Any]:
     class Counts:
         def __init__(self) -> None:

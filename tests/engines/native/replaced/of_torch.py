@@ -13,6 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch._functorch import eager_transforms
 from torch._functorch import vmap as vmap_module
+from torch.optim import adam
 
 from tests.engines.native.replaced.running import (
     CASES,
@@ -28,6 +29,7 @@ swaps(
     lambda x: _RELU(x),
 )  # fmt: skip
 _RELU = torch.nn.ReLU()
+_RATES = types.SimpleNamespace(decay=0.8)
 _LINEAR = torch.nn.Linear(3, 3)
 _NORMALIZE = torch.nn.LayerNorm(3)
 
@@ -211,6 +213,11 @@ swaps("torch.no_grad.__exit__", torch.no_grad, "__exit__",
 swaps("torch.no_grad.__call__", torch.no_grad, "__call__",
       [lambda self, function: LOG.append("called") or function],
       lambda x: (torch.no_grad()(lambda y: torch.is_grad_enabled())(x), x + 1))  # fmt: skip
+swaps("torch.optim.adam._get_value", adam, "_get_value", [lambda step: 5.0],
+      lambda x: _stepped(x))  # fmt: skip
+swaps("torch.Tensor.item", torch.Tensor, "item", [lambda self: 3.0, lambda self: 4],
+      lambda x: _stepped(x))  # fmt: skip
+swaps("the rates of a step", _RATES, "decay", [0.5, -0.5, 1], lambda x: _stepped(x))
 swaps("torch.float32", torch, "float32", [torch.float64], lambda x: x.to(torch.float32).double())
 
 
@@ -218,6 +225,16 @@ def _in_nothing(x: torch.Tensor) -> Any:
     with contextlib.nullcontext() as given:
         y = x * 2
     return y, given
+
+
+def _stepped(x: torch.Tensor) -> Any:
+    """A step of Adam, which takes the number of steps out of a tensor."""
+    of = [[each] for each in (x * 1, x + 1, x * 0, x * 0)]
+    adam.adam(
+        *of, [], [torch.tensor(2.0)], amsgrad=False, beta1=_RATES.decay, beta2=0.9, lr=0.1,
+        weight_decay=0.0, eps=1e-8, maximize=False, foreach=False,
+    )  # fmt: skip
+    return of
 
 
 def _in_no_grad(x: torch.Tensor) -> Any:
