@@ -283,7 +283,8 @@ class TensorVariable(VariableTracker):
             require(tx.output, self.class_type, name)
             return array_of(tx, self)
         counts = tx.f_code.co_filename.startswith(OPTIMIZERS)  # its steps, in tensors
-        if name in ("item", "tolist") and not (args or kwargs) and (tx.output.shapes.scalars or counts):
+        scalars = (tx.output.shapes.scalars or counts) and not (args or kwargs)
+        if name in ("item", "tolist") and scalars:
             require(tx.output, self.class_type, name)
             return self._item(tx) if name == "item" else self._to_list(tx)
         if name in _REFUSED:

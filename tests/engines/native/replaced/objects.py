@@ -364,7 +364,7 @@ def iterator_that_is_taken_up_again() -> Iterator[Any]:
     yield
     items = range(3, 6)
     yield
-    items = [x for x in (torch.ones(1), 2)]
+    items = [torch.ones(1), 2]
     yield
 
 
