@@ -57,6 +57,8 @@ def _update_wrapper(
 @stands_for(FUNCTIONS, inspect.unwrap)
 def _unwrap(func, *, stop=None):
     while hasattr(func, "__wrapped__") and not (stop and stop(func)):
+        if isinstance(func, type):  # older Pythons take what a class has, newer ones the class
+            refuse()
         func = func.__wrapped__
     return func
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import linecache
 import sys
 import threading
@@ -603,6 +604,14 @@ def _says_more_than_its_class(x: torch.Tensor) -> Any:
     return x + 1, getattr(int | str, "__module__", None), hasattr(3, "__module__")
 
 
+class Wrapper:
+    __wrapped__ = 3
+
+
+def _unwrapped(x: torch.Tensor) -> Any:
+    return x + 1, inspect.unwrap(Wrapper), inspect.unwrap(Wrapper())  # type: ignore[arg-type]  # any is taken
+
+
 def _named_like_changes(x: torch.Tensor) -> Any:
     held: Any = types.SimpleNamespace()
     changed: tuple[Any, ...] = (held, StandIn(held), _LASTING)
@@ -630,6 +639,7 @@ def _recursive(x: torch.Tensor) -> Any:
         _held_and_changed, _changed_by_its_iterator, _refused_by_python, _one_object,
         _emptied_step_by_step, _read_by_ones_own_method, _what_c_keeps, _no_longer_made_like_that,
         _of_no_module, _stands_in, _says_more_than_its_class, _named_like_changes, _recursive,
+        _unwrapped,
     ],
 )  # fmt: skip
 def test_what_pythons_own_tests_have_found(function: Any) -> None:
