@@ -202,7 +202,8 @@ def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> 
     frames called, of something else: as where a method is compiled by itself that is called behind
     a graph break. Without such frames, nothing has the name: then in whichever entry."""
     path = path_of(expression)
-    assert path is not None
+    if path is None:
+        return
     for item, guard, source in of_inlined(recording, path, by)[:1]:
         its = spelled_inside(recording, item, source)
         asked_by = f"{its}{expression.strip().removeprefix(path.root)}"

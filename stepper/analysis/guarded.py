@@ -19,7 +19,7 @@ from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
 from stepper.analysis.getters import Getter, getter_of
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of, of_class
-from stepper.analysis.handed_on import inlined_as, names_inside
+from stepper.analysis.handed_on import inlined_as, names_inside, spelling
 from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import BY_PLACE, Path, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
@@ -176,13 +176,23 @@ def asked(recording: Recording, expression: str, function: str = "") -> list[Gua
     A person's spelling will do: `self.fc.weight`, `x.shape[0]`, `config['depth']`.
     """
     path = path_of(expression)
-    if path is None:
-        return None
-    return [
-        _in_entry(recording, item, path)
-        for item in entries(recording)
-        if is_meant(recording, item, function)
-    ]
+    found = []
+    for item in entries(recording):
+        if is_meant(recording, item, function):
+            known = Guarded(item) if path is None else _in_entry(recording, item, path)
+            if not (known.by or known.through or known.presence or known.parts):
+                told = _as_told(recording, item, expression)
+                known = known if told is None else _in_entry(recording, item, told)
+            found.append(known)
+    return None if path is None and not any(each.known for each in found) else found
+
+
+def _as_told(recording: Recording, item: Translation, expression: str) -> Path | None:
+    """The path of what an entry's guards look at that answers call so, as the call that has left it
+    on the stack, say; None: there is no such."""
+    spell = spelling(recording, item)
+    sources = (guard.source for guard in guards_of(recording, item))
+    return next((path_of(each) for each in sources if each and spell(each) == expression), None)
 
 
 def asked_of(recording: Recording, item: Translation, expression: str) -> Guarded | None:

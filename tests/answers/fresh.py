@@ -253,3 +253,20 @@ def attribute_that_is_an_item(run: Run) -> None:
     for rate in (0.1, 0.1 if run.remedied else 0.2):
         SETTINGS["rate"] = rate
         slowed_down(ones(2))
+
+
+@case(
+    "", "is-guarded", expression="share.item()",
+    cause="share.item() is guarded: it must be 0.5",
+    counts=(2, 1),
+    never=("nothing that can be asked", "nothing is called"),
+)  # fmt: skip
+def share_left_by_a_break(run: Run) -> None:
+    """Answers call it so, and so can be asked."""
+
+    @run.compile
+    def scaled(share: Any, x: Any) -> Any:
+        return share.item() * x
+
+    for share in (0.5, 0.5 if run.remedied else 0.7):
+        scaled(torch.tensor(share), ones(2))
