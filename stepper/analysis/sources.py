@@ -151,9 +151,15 @@ def path_of(expression: str) -> Path | None:
             ):
                 steps.append(f"{'size' if what == 'shape' else what}({at})")
                 node = inner
-            case ast.Call(
-                func=ast.Attribute(value=ast.Name(id="dict"), attr="__getitem__"),
-                args=[inner, ast.Subscript(value=ast.Call(), slice=ast.Constant(int(at)))],
+            case ast.Subscript(
+                value=inner,
+                slice=ast.Subscript(
+                    value=ast.Call(
+                        func=ast.Name(id="list"),
+                        args=[ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="keys"))],
+                    ),
+                    slice=ast.Constant(int(at)),
+                ),
             ):
                 steps.append(f"[{BY_PLACE} {at}]")
                 node = inner

@@ -20,7 +20,7 @@ from stepper.analysis.advice import Advice, Changing, Rule, compiler
 from stepper.analysis.kind_rules import each_by_itself
 from stepper.analysis.needed import INDEXED, KEYED, needed_by, puts, subscribes
 from stepper.analysis.recompiles import Origin
-from stepper.analysis.shapes import Size, cause_of, same
+from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
 from stepper.model.datum import Datum, Words, number, text_of
@@ -393,7 +393,7 @@ def _is_handed_on(it: Changing) -> bool:
 
 
 def _belongs_to_a_module(it: Changing) -> bool:
-    """Whether Dynamo has guarded the value as part of an nn.Module."""
+    """Whether Dynamo has guarded the value, or what it is a part of, as part of an nn.Module."""
     path = path_of(it.series.source)
     if path is None or not path.steps:
         return False
@@ -402,7 +402,7 @@ def _belongs_to_a_module(it: Changing) -> bool:
             for guard in it.recording.guards(None, attempt=attempt.id):
                 if guard.scope.endswith(_OF_A_MODULE):
                     guarded = path_of(guard.source)
-                    if guarded is not None and same(guarded, path):
+                    if guarded is not None and guarded.leads_to(path):
                         return True
     return False
 

@@ -8,6 +8,7 @@ its middle, more of its beginning than of its end.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 from functools import lru_cache
@@ -47,9 +48,34 @@ def brief_source(source: str) -> str:
     text = _MEMBER.sub(_member, short_name(source))
     text = _ATTRIBUTE.sub(r".\1", text)
     text = _SIZE.sub(r".shape[\1]", text)
+    if ".__getitem__(" in text:
+        text = _with_brackets(text)
     text = _VARIABLE.sub(r"\1[\2]", text)
     text = _BUILTIN.sub(r"builtins.\1", text)
     return _IMPORTED.sub(lambda match: match[1].replace("_dot_", "."), text)
+
+
+class _Bracketed(ast.NodeTransformer):
+    """With brackets for elements that are got by `dict.__getitem__(…)`, as Dynamo writes it of
+    subclasses."""
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        """The element, where it is one."""
+        self.generic_visit(node)
+        match node:
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="dict" | "list"), attr="__getitem__"),
+                args=[of, key],
+            ):
+                return ast.copy_location(ast.Subscript(of, key, ast.Load()), node)
+        return node
+
+
+def _with_brackets(text: str) -> str:
+    try:
+        return ast.unparse(_Bracketed().visit(ast.parse(text, mode="eval")))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return text  # some sources are words
 
 
 def _member(match: re.Match[str]) -> str:

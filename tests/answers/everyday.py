@@ -434,3 +434,49 @@ def rate_behind_a_break(run: Run) -> None:
     stepping()
     optimizer.param_groups[0]["lr"] = 0.1 if run.remedied else 0.5
     stepping()
+
+
+class Rates(list):  # type: ignore[type-arg]  # as people write it
+    """A list whose elements Dynamo gets by `list.__getitem__`, since the class has its own way."""
+
+    def __getitem__(self, place: Any) -> Any:
+        return super().__getitem__(place)
+
+
+@case(
+    "", "why-recompile",
+    cause="rates[0] changes: 2.5, 3.5",
+    advice="Dynamo has made rates[0] an input of the graph by itself",
+    counts=(2, 1),
+)  # fmt: skip
+def list_of_its_own_kind(run: Run) -> None:
+    @run.compile
+    def rated(x: Any, rates: Rates) -> Any:
+        return x * rates[0]  # cause
+
+    for rate in (2.5, 3.5, 4.5):
+        rated(ones(3), Rates([torch.tensor(rate) if run.remedied else rate]))
+
+
+@case(
+    "", "why-recompile",
+    cause="self.seen[8] grows: 1, 2, 3",
+    advice="An int that belongs to an nn.Module is a constant of the graph",
+    counts=(4, 1),
+)  # fmt: skip
+def counter_by_length(run: Run) -> None:
+    """A value whose key Dynamo names by its place, since the key is no constant of the program."""
+
+    class Lengths(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.seen: collections.Counter[int] = collections.Counter()
+
+        def forward(self, x: Any) -> Any:
+            if not run.remedied:
+                self.seen[x.shape[1]] += 1  # cause
+            return x + 1
+
+    lengths = run.compile(Lengths())
+    for _ in range(4):
+        lengths(ones(2, 8))

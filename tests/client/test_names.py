@@ -16,6 +16,12 @@ from stepper.client.names import brief_function, brief_node, brief_source, clip_
         ("L['self'].__dict__['calls']", "L['self'].calls"),
         ("G['__import_torch_dot_fx'].Proxy", "torch.fx.Proxy"),
         ("G['__builtins_dict___3']['print']", "builtins.print"),
+        ("list.__getitem__(L['l'], 0)", "L['l'][0]"),
+        ("dict.__getitem__(list.__getitem__(L['l'], 0), L['k(,'])", "L['l'][0][L['k(,']]"),
+        (
+            "dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])",
+            "L['d'][list(dict.keys(L['d']))[0]]",
+        ),
         ("dict(type(L['self']).__dict__)['f']", "dict(type(L['self']).__dict__)['f']"),
     ],
 )

@@ -324,9 +324,10 @@ def _step(source: str) -> _Step:
         case ast.Call(func=ast.Attribute(value=ast.Name(id="dict"), attr="keys"), args=[inner]):
             return _Step(ast.unparse(inner), _keys)
         case ast.Call(
-            func=ast.Attribute(value=ast.Name(id="dict"), attr="__getitem__"), args=[inner, index]
+            func=ast.Attribute(value=ast.Name(id="dict" | "list" as base), attr="__getitem__"),
+            args=[inner, index],
         ):
-            return _at(inner, index, _item)
+            return _at(inner, index, _dict_item if base == "dict" else _list_item)
         case ast.Call(func=ast.Attribute(value=inner, attr=method), args=[], keywords=[]) if (
             method in _OF_TENSORS
         ):
@@ -368,8 +369,12 @@ def _keys(value: Any, argument: Any) -> Any:
     return list(dict.keys(value)) if _iterates_as_dict(value) else _refuse(value, argument)
 
 
-def _item(value: Any, key: Any) -> Any:
-    return element(value, key) if _iterates_as_dict(value) else _refuse(value, key)
+def _dict_item(value: Any, key: Any) -> Any:
+    return _stored(dict, value, key) if _iterates_as_dict(value) else _refuse(value, key)
+
+
+def _list_item(value: Any, key: Any) -> Any:
+    return _stored(list, value, key) if isinstance(value, list) else _refuse(value, key)
 
 
 def _iterates_as_dict(value: Any) -> bool:
@@ -432,11 +437,16 @@ def element(value: Any, key: Any) -> Any:
             break
     else:
         raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its elements are")
+    return _stored(base, value, key)
+
+
+def _stored(base: Any, value: Any, key: Any) -> Any:
+    """What a container of C data has at a place, whatever its own class says of that."""
     if base is dict and not _plainly_keyed(value):
         raise WouldRunUserCode("its keys are compared by code of the program")
     try:
-        if kind is collections.defaultdict and not dict.__contains__(value, key):
-            raise KeyError
+        if base is dict and not dict.__contains__(value, key):
+            raise KeyError  # `__missing__` would be asked
         return base.__getitem__(value, key)
     except (KeyError, IndexError, TypeError):
         what = "key" if base in (dict, types.MappingProxyType) else "element"
