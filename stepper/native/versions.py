@@ -139,6 +139,8 @@ dispatch_stack_size = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
 tracing_state = torch._C._get_tracing_state
 is_torch_function_enabled: Callable[[], bool] = torch._C._is_torch_function_enabled
+LAZY_PROPERTY: type = torch.distributions.utils._lazy_property_and_property
+"""What a class of distributions gives for a property; it is only asked of which class it is."""
 own_backend_name = torch._C._get_privateuse1_backend_name
 log_usage = torch._C._log_api_usage_once
 assert_true: Callable[..., object] = torch._assert_async

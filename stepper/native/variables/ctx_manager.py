@@ -236,7 +236,7 @@ class TransformVariable(ModeVariable):
 
 
 class InsideVariable(VariableTracker):
-    """What `as` gets of such a context, which nobody asks for anything.
+    """What nobody asks for anything but its class, as what `as` gets of such a context.
 
     kind: its class.
     """

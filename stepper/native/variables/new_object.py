@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native.guards.class_dicts import class_dict, flags_of, has, lookup, order_of
+from stepper.native.guards.originals import is_original
 from stepper.native.source import Source
 from stepper.native.variables import containers
 from stepper.native.variables.base import (
@@ -28,6 +29,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.ctx_manager import InsideVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
@@ -35,6 +37,7 @@ from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
 )
+from stepper.native.versions import LAZY_PROPERTY
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -105,6 +108,8 @@ def make_new(
     begin = lookup(kind, "__init__")
     if issubclass(kind, BaseException):
         return _make_exception(tx, cls, args, kwargs)
+    if kind is LAZY_PROPERTY and is_original(tx.output, kind, "__init__"):
+        return InsideVariable(kind)
     base = containers.container_of(kind)
     maker = _maker_of(kind) if base is None else dict if issubclass(base, dict) else base
     makes = lookup(kind, "__new__")

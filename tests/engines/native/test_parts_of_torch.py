@@ -296,3 +296,15 @@ def test_out_arguments_and_reshaping_in_place_change_what_is_meant() -> None:
         one, other = X.clone(), X.clone()
         assert str(captured(X, one)) == str(writes_to(X, other))
         assert torch.equal(one, other)
+
+
+def drawn(x: torch.Tensor) -> Any:
+    actions = torch.distributions.Categorical(logits=x)
+    kept = torch.distributions.Bernoulli(logits=x)
+    return actions.log_prob(torch.tensor([0, 1, 2])), actions.entropy(), kept.probs
+
+
+def test_a_distribution_with_lazy_properties_is_made_in_the_graph() -> None:
+    explanation = native.explain(drawn)(X)
+    assert (explanation.graph_count, explanation.breaks) == (1, [])
+    assert str(native.optimize(run_graph)(drawn)(X)) == str(drawn(X))
