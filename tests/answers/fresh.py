@@ -70,7 +70,7 @@ def flag_of_a_thread(run: Run) -> None:
     counts=(2, 1),
     never=("the torch function of the same purpose",),
 )  # fmt: skip
-def share_drawn_by_numpy(run: Run) -> None:
+def share_of_numpys(run: Run) -> None:
     """Torch has no function for it."""
 
     @run.compile
@@ -124,7 +124,7 @@ def branch_that_returns_a_view(run: Run) -> None:
 
 
 @case(
-    "pytorch#169488", "why-break",
+    "pytorch#169488", "why-failed",
     cause="aten._sparse_addmm.default",
     advice="torch itself does not know what this operator of its own gives for these tensors",
     counts=(0, 1),

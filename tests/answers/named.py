@@ -334,6 +334,7 @@ OF_A_THREAD = threading.local()
 @case(
     "", "why-recompile",
     cause=("OF_A_THREAD.scale changes", "fails: OF_A_THREAD.scale == 1.0"),
+    advice="Each value of OF_A_THREAD.scale is compiled by itself",
     counts=(2, 1),
     never=("decides for itself",),
 )  # fmt: skip

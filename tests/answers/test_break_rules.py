@@ -91,10 +91,13 @@ WITHOUT_PROGRAM = frozenset(
 def told(found: list[Cause], case: Case) -> Cause | None:
     """The first cause that is told of a program."""
     name = case.function or f"{case.name}.<locals>"
-    mine = (
-        cause for cause in found if any(name in each.translation.name for each in cause.occurrences)
-    )
-    return next(mine, None)
+    for cause in found:
+        names = [each.translation.name for each in cause.occurrences]
+        if cause.place is not None:  # of an export the frame is torch's
+            names.append(cause.place.function)
+        if any(name in each for each in names):
+            return cause
+    return None
 
 
 @pytest.fixture(scope="module")
