@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from tests.answers.cases import Run, case
+from tests.answers.exports import exported
 
 ones = torch.ones
 
@@ -136,10 +137,9 @@ def sparse_product(run: Run) -> None:
             return a @ x if run.remedied else torch.sparse.mm(a, x)  # cause
 
     a = torch.eye(4) if run.remedied else torch.eye(4).to_sparse()
+    shapes = {"a": None, "x": {1: torch.export.Dim("columns")}}
     with run.failing():
-        shapes = (None, {1: torch.export.Dim("columns")})
-        inputs = (a, ones(4, 2))
-        run(torch.export.export(Product(), inputs, dynamic_shapes=shapes, strict=True).module(), ())
+        exported(run, Product(), (a, ones(4, 2)), shapes)
 
 
 @case(
