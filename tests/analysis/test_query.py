@@ -113,7 +113,7 @@ def test_lookups_and_their_checks(recorded: Recorded) -> None:
     assert [row["moment"] for row in failed] == [
         event.moment for event in recording.events(kinds=(EventKind.GUARD_FAIL,))
     ]
-    sizes = ask(recording, "SELECT * FROM checks WHERE differs LIKE 'size%'")
+    sizes = ask(recording, "SELECT * FROM checks WHERE differs LIKE 'shape%'")
     assert [(row["kind"], row["source"], row["expected"], row["actual"]) for row in sizes] == [
         ("TENSOR_MATCH", "L['x']", "f32[4]", "f32[5]")
     ]

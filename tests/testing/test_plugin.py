@@ -134,7 +134,7 @@ def test_a_block_is_held_to_its_limits(pytester: pytest.Pytester) -> None:
         [
             ">       with stepper_limits(recompilations=0):",
             "E       *LimitsExceeded: 1 recompilation, none allowed",
-            "*size?0? of x: expected 2, actual 3*",
+            "*x.shape?0?: expected 2, actual 3*",
             "*KeyError: 'mine'",
         ]
     )
