@@ -11,6 +11,7 @@ that a program assembled by hand may be anything.
 from __future__ import annotations
 
 import dis
+import functools
 from collections.abc import Iterator
 from types import CodeType
 
@@ -34,6 +35,7 @@ _JUMPS = {
     if code < 256 and dis.opname[code] != "END_ASYNC_FOR"  # 3.14 says there where its loop begins
 }
 """The direction of each jump."""
+_ENDS = frozenset(dis.opmap[name] for name in ENDS_A_PATH if name in dis.opmap)
 _EXTENDED, _CACHE = dis.opmap["EXTENDED_ARG"], dis.opmap["CACHE"]
 _known: PerCode[dict[int, int]] = PerCode()
 
@@ -44,10 +46,17 @@ def stack_depth(code: CodeType, offset: int) -> int | None:
     None where control never comes, and everywhere in code whose jumps, exception table and
     `co_stacksize` contradict each other.
     """
+    return stack_depths(code).get(offset)
+
+
+def stack_depths(code: CodeType) -> dict[int, int]:
+    """How deep the stack is before each instruction that control can come to, by its offset in
+    bytes."""
     depths = _known.get(code)
-    return (_known.set(code, _depths(code)) if depths is None else depths).get(offset)
+    return _known.set(code, _depths(code)) if depths is None else depths
 
 
+@functools.cache
 def stack_effect(opcode: int, argument: int, jump: bool) -> int:
     """How many values an instruction leaves more than it takes.
 
@@ -67,53 +76,42 @@ def stack_effect(opcode: int, argument: int, jump: bool) -> int:
 def _depths(code: CodeType) -> dict[int, int]:
     """By offset; empty: the code does not fit together."""
     try:
-        return _Walk(code).depths
+        return _walk(code)
     except ValueError:
         return {}
 
 
-class _Walk:
-    def __init__(self, code: CodeType) -> None:
-        self._bytes, self._most = code.co_code, code.co_stacksize
-        self.depths: dict[int, int] = {}
-        self._waiting: list[int] = []
-        self._reach(0, 0)
-        for target, depth in _handlers(code.co_exceptiontable):
-            self._reach(target, depth)
-        while self._waiting:
-            self._follow(self._waiting.pop())
-
-    def _note(self, offset: int, depth: int) -> bool:
-        """Whether nothing was known of this place before."""
-        if not 0 <= offset < len(self._bytes) or not 0 <= depth <= self._most:
-            raise ValueError
-        new = offset not in self.depths
-        if self.depths.setdefault(offset, depth) != depth:
-            raise ValueError
-        return new
-
-    def _reach(self, offset: int, depth: int) -> None:
-        if self._note(offset, depth):
-            self._waiting.append(offset)
-
-    def _follow(self, offset: int) -> None:
-        """Go on behind an instruction, argument prefixes included."""
-        depth = self.depths[offset]
-        opcode, argument = self._bytes[offset], self._bytes[offset + 1]
-        while opcode == _EXTENDED:
+def _walk(code: CodeType) -> dict[int, int]:
+    """In one function, since transformed code is walked through in the midst of a compile."""
+    written, most = code.co_code, code.co_stacksize
+    end = len(written)
+    depths: dict[int, int] = {}
+    waiting = [(0, 0), *_handlers(code.co_exceptiontable)]
+    while waiting:
+        offset, depth = waiting.pop()
+        while offset not in depths:
+            if not 0 <= offset < end or not 0 <= depth <= most:
+                raise ValueError
+            depths[offset] = depth
+            opcode, argument = written[offset], written[offset + 1]
             offset += 2
-            self._note(offset, depth)
-            opcode, argument = self._bytes[offset], argument << 8 | self._bytes[offset + 1]
-        behind = offset + 2
-        while behind < len(self._bytes) and self._bytes[behind] == _CACHE:
-            behind += 2
-        if argument >> 31:
-            raise ValueError
-        if direction := _JUMPS.get(opcode):
-            after = depth + stack_effect(opcode, argument, True)
-            self._reach(behind + 2 * direction * argument, after)
-        if dis.opname[opcode] not in ENDS_A_PATH:
-            self._reach(behind, depth + stack_effect(opcode, argument, False))
+            while opcode == _EXTENDED:
+                if offset >= end or depths.setdefault(offset, depth) != depth or argument >> 23:
+                    raise ValueError
+                opcode, argument = written[offset], argument << 8 | written[offset + 1]
+                offset += 2
+            while offset < end and written[offset] == _CACHE:
+                offset += 2
+            if direction := _JUMPS.get(opcode):
+                after = depth + stack_effect(opcode, argument, True)
+                waiting.append((offset + 2 * direction * argument, after))
+            if opcode in _ENDS:
+                break
+            depth += stack_effect(opcode, argument, False)
+        else:
+            if depths[offset] != depth:
+                raise ValueError
+    return depths
 
 
 def _handlers(table: bytes) -> Iterator[tuple[int, int]]:

@@ -9,7 +9,6 @@ any other instruction leaves alone follows from the depth of the stack before an
 from __future__ import annotations
 
 import dis
-import itertools
 import operator
 import re
 from collections.abc import Sequence
@@ -17,7 +16,7 @@ from types import CodeType
 
 from stepper.debuggee.effects import taken_by_call
 from stepper.model.resume_names import BEGINS
-from stepper.support.stack_depths import stack_depth
+from stepper.support.stack_depths import stack_depths
 
 _GRAPH = re.compile(r"__compiled_fn_")
 _RESUME = re.compile(rf"__resume_at_|{BEGINS}")
@@ -40,7 +39,7 @@ def callees(code: CodeType, listed: Sequence[dis.Instruction]) -> dict[int, str]
     if not words:
         return {}
     found: dict[int, str] = {}
-    depths = [*map(stack_depth, itertools.repeat(code), map(_offset_of, listed)), None]
+    depths = [*map(stack_depths(code).get, map(_offset_of, listed)), None]
     stack: list[Slot] = []
     following = False
     for index, instruction in enumerate(listed):
