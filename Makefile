@@ -26,7 +26,7 @@ help:
 	@echo "make wheels  build all that a release has into dist/ (some minutes)"
 	@echo "make matrix  the tests in each supported Python and torch found here (several GB)"
 	@echo "make docs    build the documentation into site/"
-	@echo "make bench   measure what watching costs"
+	@echo "make bench   measure costs and growth; write docs/performance.md"
 
 $(BIN)/python:
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "stepper needs Python 3.11 or later: make PYTHON=python3.12 …")'
@@ -90,8 +90,7 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev
-	$(BIN)/python -m tests.benchmarks.bench_recording
-	$(BIN)/python -m tests.benchmarks.bench_tracing
+	$(BIN)/python -m tests.benchmarks.document
 
 clean:
 	rm -rf $(VENV) .matrix build dist site *.egg-info

@@ -56,7 +56,7 @@ def main(steps: int = 100_000) -> None:
         path, shifted = (str(Path(directory) / f"{name}.stepper") for name in ("busy", "shifted"))
         busy_recording(path, steps)
         busy_recording(shifted, steps, first=-1)
-        for name, question in _questions(path, shifted).items():
+        for name, question in questions(path, shifted).items():
             seconds = min(time_of(path, question) for _ in range(3))
             verdict = "ok" if seconds < most_seconds(steps) else "TOO SLOW"
             print(f"{name:<70} {seconds * 1e3:6.0f} ms  {verdict}")
@@ -65,7 +65,7 @@ def main(steps: int = 100_000) -> None:
 Question = Callable[[Recording], object]
 
 
-def _questions(path: str, shifted: str) -> dict[str, Question]:
+def questions(path: str, shifted: str) -> dict[str, Question]:
     return {
         "why-recompile": lambda recording: list(recompile_lines(recording)),
         "why-break": lambda recording: list(break_lines(recording)),

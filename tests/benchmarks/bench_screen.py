@@ -33,7 +33,7 @@ def main(*sizes: int) -> None:
         for moments in (1_000, *(sizes or (10_000, 100_000, 1_000_000))):
             path = str(Path(directory) / f"{moments}.stepper")
             busy_recording(path, moments)
-            firsts, keys = zip(*(asyncio.run(_paint(path, moments)) for _ in range(3)), strict=True)
+            firsts, keys = zip(*(asyncio.run(paint(path, moments)) for _ in range(3)), strict=True)
             if moments > 1_000:
                 _say(f"{moments:>9,} moments: first paint", min(firsts), MOST_FIRST)
                 _say(f"{moments:>9,} moments: a key, median", min(map(median, keys)), MOST_KEY)
@@ -45,7 +45,7 @@ def _say(what: str, seconds: float, most: float) -> None:
     print(f"{what:<40} {seconds * 1e3:6.0f} ms  {verdict}", flush=True)
 
 
-async def _paint(path: str, moments: int) -> tuple[float, list[float]]:
+async def paint(path: str, moments: int) -> tuple[float, list[float]]:
     """Processor time of the first paint, and of each key."""
     gc.collect()
     begun = time.process_time()

@@ -11,6 +11,7 @@ import pytest
 
 import stepper.tui.document
 import tests.answers.document
+import tests.benchmarks.document
 from stepper.cli.config import Config
 from stepper.model import breakpoint as model
 from stepper.model.breakpoint import BreakpointKind
@@ -29,6 +30,18 @@ def test_the_page_on_answers_is_up_to_date() -> None:
     assert (DOCS / "answers.md").read_text(encoding="utf-8") == tests.answers.document.page(), (
         "run: python -m tests.answers.document > docs/answers.md"
     )
+
+
+def test_the_page_on_costs_has_what_each_bench_prints_and_a_curve_for_each_row() -> None:
+    page = tests.benchmarks.document.PAGE.read_text(encoding="utf-8")
+    sections = re.findall(
+        r"^`python -m tests\.benchmarks\.(\w+)`:\n\n```\n(\S.*?)^```$", page, re.M | re.S
+    )
+    assert [bench for bench, _ in sections] == [*tests.benchmarks.document.BENCHES], "make bench"
+    rows = dict(sections)["bench_growth"].splitlines()[1:]
+    picture = tests.benchmarks.document.PLOT.read_text(encoding="utf-8")
+    names = {name.partition("  ")[0] for name in rows}
+    assert names <= {*re.findall(r"<text [^>]*>([^<]*)</text>", picture)}
 
 
 def test_the_page_on_the_python_api_is_up_to_date() -> None:
