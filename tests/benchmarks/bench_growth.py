@@ -136,9 +136,8 @@ def main() -> None:
     rows = list(next(iter(columns.values())))
     print(f"{'moments':<42}{''.join(f'{moments:>12,}' for moments in columns)}")
     for row in rows:
-        print(
-            f"{row.replace('`', ''):<42}{''.join(f'{found[row]:>12,.1f}' for found in columns.values())}"
-        )
+        figures = "".join(f"{found[row]:>12,.1f}" for found in columns.values())
+        print(f"{row.replace('`', ''):<42}{figures}")
     if arguments.plot:
         curves = [Curve(row, [(n, found[row]) for n, found in columns.items()]) for row in rows]
         Path(arguments.plot).write_text(plot(curves, "moments"))
