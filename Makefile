@@ -90,6 +90,7 @@ docs: $(VENV)/.docs
 	$(BIN)/mkdocs build --strict
 
 bench: $(VENV)/.dev
+	$(BIN)/python -m tests.benchmarks.bench_tracing
 	$(BIN)/python -m tests.benchmarks.document
 
 clean:

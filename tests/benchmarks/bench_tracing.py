@@ -110,6 +110,7 @@ def hot_call(model: torch.nn.Module, inputs: dict[str, torch.Tensor], calls: int
 
 def measure(name: str, rounds: int) -> dict[str, float]:
     """What a process gives: ratios of each mode and of the `hot` call, and the `size` in bytes."""
+    torch.set_num_threads(1)  # what a thread spends on waiting for another is counted
     torch.manual_seed(0)
     model, inputs = MODELS[name]()
     model.eval()

@@ -1,4 +1,4 @@
-"""The page on costs, all of it measured anew: `make bench`, which takes half an hour."""
+"""The page on costs, all of it measured anew: a part of `make bench`."""
 
 from __future__ import annotations
 
@@ -14,17 +14,15 @@ from tests.conftest import ROOT
 
 PAGE = ROOT / "docs" / "performance.md"
 PLOT = ROOT / "docs" / "images" / "growth.svg"
-BENCHES = (
-    "bench_tracing", "bench_execution", "bench_lookups", "bench_memory", "bench_native",
-    "bench_growth",
-)  # fmt: skip
+BENCHES = ("bench_execution", "bench_lookups", "bench_memory", "bench_native", "bench_growth")
 
 _INTRODUCTION = """\
 # What it costs, and how it grows
 
 Everything here was printed by the programs named, one after the other, by `make bench`: on
-{machine}, on which {load:.0f} processes were at work at the beginning, with Python {python} and
-torch {torch}. What makes it so is told in the [architecture](architecture.md#what-watching-costs).
+{machine}, with a load of {load:.1f} at the beginning, with Python {python} and
+torch {torch}. What makes it so, and what recording adds to a compile, is told in the
+[architecture](architecture.md#what-watching-costs).
 """
 _PICTURE = "![how each row grows, both axes logarithmic](images/growth.svg)"
 
