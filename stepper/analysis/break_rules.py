@@ -457,9 +457,10 @@ def _of_torch_without_fake(broken: Broken) -> Remedy | None:
     """An operator of torch's own that takes no fake tensors: no program is to say what it gives."""
     if broken.kind != _WITHOUT_FAKE or "unsupported operator: aten." not in broken.context:
         return None
+    dense = ", or compute the same of tensors that are not sparse"
     return Remedy(
         "torch itself does not know what this operator of its own gives for these tensors: call it "
-        "outside of the compiled function, or compute the same of tensors that are not sparse"
+        f"outside of the compiled function{dense if '_sparse_' in broken.context else ''}"
     )
 
 
