@@ -16,7 +16,6 @@ from stepper.client.text import (
     clip,
     function_name,
     instruction_text,
-    is_installed,
     place_text,
     plural,
     short_name,
@@ -25,6 +24,7 @@ from stepper.client.text import (
 )
 from stepper.model.program import PythonFrame
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _STACK = 4
 """Values of the symbolic stack that are shown."""

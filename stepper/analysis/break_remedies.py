@@ -24,11 +24,12 @@ from stepper.analysis.replays import Way
 from stepper.analysis.sources import spelled
 from stepper.client.names import brief_source
 from stepper.client.scratch import Edit
-from stepper.client.text import is_installed, short_path
+from stepper.client.text import short_path
 from stepper.model.change import Admit, Change, Decorate, Setting
 from stepper.model.program import Code
 from stepper.model.trace import State
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _ASKED = ("graph_break", "skip_frame")
 _DISABLE = "disable"

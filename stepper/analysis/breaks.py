@@ -28,7 +28,7 @@ from stepper.analysis.break_rules import RAISED, Broken, advised
 from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
 from stepper.analysis.sites import own_frame
 from stepper.analysis.walks import compilations
-from stepper.client.text import function_name, is_installed, one_line, source_line
+from stepper.client.text import function_name, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.resume_names import resumed
@@ -44,6 +44,7 @@ from stepper.model.trace import (
 )
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
 _VMAP = os.path.join("torch", "_functorch", "vmap.py")

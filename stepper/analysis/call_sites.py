@@ -13,9 +13,9 @@ from stepper.analysis.replays import Function
 from stepper.analysis.sites import own_frame
 from stepper.analysis.sources import Path
 from stepper.client.scratch import Edit
-from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _COMPILE = "compile"
 

@@ -20,7 +20,6 @@ import msgspec
 
 from stepper.analysis.traced import Attempts, Steps, TracedFrame, walk
 from stepper.client.frame_names import is_meant
-from stepper.client.text import is_installed
 from stepper.model.program import PythonFrame
 from stepper.model.timing import (
     ASSEMBLE,
@@ -38,6 +37,7 @@ from stepper.model.timing import (
 from stepper.model.trace import Attempt, MomentId, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.support.collecting import uncollected
+from stepper.support.pythons_own import is_installed
 
 UNFINISHED = "unfinished"
 """The name of what stands for the phases that were not over when the recording ended."""

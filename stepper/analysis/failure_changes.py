@@ -22,12 +22,13 @@ from stepper.analysis.recompiles import apart, changes_of, failed_checks
 from stepper.analysis.shapes import Size
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of
-from stepper.client.text import is_installed, place_text, source_line
+from stepper.client.text import place_text, source_line
 from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction
 from stepper.model.shapes import Why
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"

@@ -24,11 +24,11 @@ from stepper.analysis.recompile_remedies import setting_ways
 from stepper.analysis.replays import Replays, RunFacts, Way
 from stepper.analysis.trial_lines import MOST, Left, Told, counted, trial_lines, try_all
 from stepper.client.scratch import Edit
-from stepper.client.text import is_installed
 from stepper.model.change import Setting
 from stepper.model.failure import FailedStage
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 CANNOT = "not tried: no change is known that could be tried"
 _OPPOSITE: dict[type[ast.cmpop], str] = {

@@ -14,10 +14,11 @@ from stepper.analysis.recompiles import Origin, changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import function_name, is_installed, place_text
+from stepper.client.text import function_name, place_text
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 HANDED_OVER = frozenset(
     {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}

@@ -24,11 +24,11 @@ from stepper.analysis.replays import Way, together
 from stepper.analysis.size_rules import from_numpy, settings_of
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.client.scratch import Edit
-from stepper.client.text import is_installed
 from stepper.model.change import Dynamic, MarkSize, Setting
 from stepper.model.datum import text_of
 from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _SPECIAL = (0, 1)
 _LIKEWISE = 7

@@ -36,7 +36,7 @@ from stepper.analysis.walks import (
 )
 from stepper.analysis.wanted import Wanted, differing, symbolic, varying, wanted_and_had, wants_of
 from stepper.client.frame_names import is_meant
-from stepper.client.text import is_installed, source_line
+from stepper.client.text import source_line
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, literal, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
@@ -52,6 +52,7 @@ from stepper.model.trace import (
 )
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _SAME_LEAF = {
     "EQUALS_MATCH": ("EQUALS_MATCH", "CONSTANT_MATCH"),

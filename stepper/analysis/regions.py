@@ -12,9 +12,9 @@ from collections.abc import Iterable, Iterator
 
 from stepper.analysis.places import Files
 from stepper.analysis.replays import Way
-from stepper.client.text import is_installed
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 TIMES = 3
 """How often a function is inlined at least in one compilation."""

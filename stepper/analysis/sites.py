@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 import msgspec
 
-from stepper.client.text import is_installed, short_path, source_line
+from stepper.client.text import short_path, source_line
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.trace import MomentId
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 
 class Site(msgspec.Struct, frozen=True):

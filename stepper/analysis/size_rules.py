@@ -24,13 +24,14 @@ from stepper.analysis.recompiles import Failure, Recompilation
 from stepper.analysis.shapes import Size, cause_of, same, size_among, size_of, sizes
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import path_of, unscoped
-from stepper.client.text import function_name, is_installed, place_text
+from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import Datum, number
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _SPECIAL = (0, 1)
 _PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")

@@ -24,7 +24,6 @@ from stepper.analysis.slow_tree import calls
 from stepper.client.frame_names import compiled_name
 from stepper.client.text import (
     function_name,
-    is_installed,
     line_text,
     one_line,
     place_text,
@@ -54,6 +53,7 @@ from stepper.model.timing import (
 )
 from stepper.model.trace import Attempt, MomentId, Translation, headline
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _Row = TypeVar("_Row")
 

@@ -27,10 +27,11 @@ from stepper.analysis.recompiles import recompilations
 from stepper.analysis.replays import Way
 from stepper.analysis.run_costs import Served
 from stepper.analysis.sites import own_frame
-from stepper.client.text import clip, is_installed, one_line
+from stepper.client.text import clip, one_line
 from stepper.model.timing import TRACING
 from stepper.model.trace import Outcome
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _EACH = 3
 """Ways that are tried for one thing."""

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from stepper.analysis.compile_times import CompileTimes
 from stepper.analysis.flame import Flame, flames
 from stepper.analysis.spans import SpanKind
-from stepper.client.text import is_installed
 from stepper.model.timing import TRACING
 from stepper.model.trace import MomentId
+from stepper.support.pythons_own import is_installed
 
 _NEARLY_ALL = 0.95
 """Part of a line's time that one call has where the line only leads on to it."""

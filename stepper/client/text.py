@@ -26,7 +26,6 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import TensorMeta, Value
-from stepper.support import pythons_own
 
 if TYPE_CHECKING:
     from stepper.recording.reader import Recording
@@ -86,9 +85,6 @@ def short_path(path: str, cwd: str = "") -> str:
     if home not in ("~", "/", "") and path.startswith(home + "/"):
         return "~" + path[len(home) :]
     return path
-
-
-is_installed = pythons_own.is_installed
 
 
 def time_text(seconds: float, *, utc: bool = False) -> str:
