@@ -467,6 +467,15 @@ def shortest(times: int, function: Callable[..., Any], /, *arguments: Any) -> tu
 def shortened_at(text: str, most: int, /) -> int:
     """How much of a text is kept when it has more than `most` characters."""
 
+# --- the stack of frames (csrc/support/stack_chunk.c) ---
+
+def keep_stack_chunk() -> None:
+    """From now on CPython's last chunk of frames is kept for the next call that needs one, and not
+    given back to the system at each return. Harmless when that is so already."""
+
+def release_stack_chunk() -> None:
+    """Have CPython give its chunks back again, if `keep_stack_chunk` has been called."""
+
 # --- events (csrc/record/event_run.c) ---
 
 @final

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 import stepper
-from stepper._C import call_and_undo
+from stepper._C import call_and_undo, keep_stack_chunk, release_stack_chunk
 from stepper.debuggee import children
 from stepper.debuggee.channel import Channel
 from stepper.debuggee.controller import Controller
@@ -117,6 +117,7 @@ class Debuggee:
             recorder.from_the_start = self._launched or children.entry() is not None
             self.controller.attach(engine, recorder)
             engine.install(recorder)
+            keep_stack_chunk()
             log(f"watches with the {self._engine_name} engine")
         except Exception as error:  # nothing of ours may fail the program's import
             reason = explain_import(error) or describe_exception(error)
@@ -226,6 +227,7 @@ class Debuggee:
             self._recorder.detach()
         if self._engine is not None:
             self._engine.uninstall()
+            release_stack_chunk()
 
 
 def _nothing() -> None:

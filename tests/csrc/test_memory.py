@@ -608,6 +608,15 @@ def shortest() -> Call:
     return lambda: _C.shortest(3, str, 1)
 
 
+@call
+def chunk_kept() -> Call:
+    def keep_and_release() -> None:
+        _C.keep_stack_chunk()
+        _C.release_stack_chunk()
+
+    return keep_and_release
+
+
 # --- what is recorded
 
 

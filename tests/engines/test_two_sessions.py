@@ -23,6 +23,7 @@ from stepper.model.launch import DebuggeeConfig
 from stepper.native.watching import NOBODY as NO_WATCHER
 from stepper.native.watching import WATCHING
 from stepper.recording.reader import Recording
+from tests.csrc.test_stack_chunk import most_faults, unlike
 
 pytestmark = pytest.mark.evaluator_out
 MARKS = "_dynamo_dynamic_indices"
@@ -109,3 +110,15 @@ def test_a_session_leaves_nothing_to_the_next(
     (native.reset if engine == "native" else torch._dynamo.reset)()
     _, _ = run(engine, tmp_path / "3.stepper", compiled)
     assert told(tmp_path / "3.stepper") == told(tmp_path / "2.stepper")
+
+
+def test_a_session_keeps_the_last_chunk_of_frames_and_gives_it_back(tmp_path: Path) -> None:
+    before = most_faults()
+    session, trouble = start.try_begin(DebuggeeConfig(recording=str(tmp_path / "r.stepper")))
+    assert session is not None, trouble
+    try:
+        kept = most_faults()
+    finally:
+        session.close()
+    assert unlike(kept, before)
+    assert unlike(kept, most_faults())
