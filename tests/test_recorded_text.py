@@ -58,6 +58,7 @@ IN_ANALYSIS = {
         "_written": "torch's: the context of a break",
         "_attributes_in_c": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
+        "_scheduled": "torch's: the context of a break",
         "_shared": "torch's: the context of a break",
     },
     "decisions.py": {
@@ -75,6 +76,7 @@ IN_ANALYSIS = {
         "_explanation": "torch's message",
         "_metaclass": "torch's: the context of a break, the source of what is called",
         "_operands": "CPython's names of instructions",
+        "_raised_through": "CPython's names of instructions",
         "_within": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
@@ -88,7 +90,10 @@ IN_ANALYSIS = {
         "_clause": "CPython's names of instructions",
         "_symbol": "torch's message",
     },
-    "skipped_frames.py": {"change": "torch's message"},
+    "skipped_frames.py": {
+        "change": "torch's message",
+        "_decides": "CPython's names of instructions",
+    },
     "call_sites.py": {
         "_meant": "Python's qualified names",
         "": "torch's sources",
@@ -131,7 +136,6 @@ IN_ANALYSIS = {
     },
     "guard_lines.py": {
         "": "an expression of the user's, the compiler's: a guard's code",
-        "_elsewhere": "an expression of the user's",
         "_not_near": "Python's: a qualified name",
         "_verdict": "an expression of the user's",
     },
@@ -164,7 +168,7 @@ IN_ANALYSIS = {
         "": "ours: what stands for a name meanwhile",
         "_by_names": "torch's sources",
         "_closed_over": "torch's sources",
-        "inlined_as": "torch's sources",
+        "_inlined": "torch's sources",
         "spell": "torch's sources",
     },
     "kind_rules.py": {
@@ -264,6 +268,7 @@ IN_ANALYSIS = {
         "": "torch's sources",
         "is_parameter": "torch's sources",
         "settings_of": "torch's: the name of a scope",
+        "_condition": "torch's sources",
         "_tensor": "torch's sources",
         "_zero_one_condition": "torch's sources",
         "below_two": "torch's sources",

@@ -654,6 +654,8 @@ _IN_PLACE = "inplace view on a graph input"
 _OF_EACH = re.compile(r"\b(any|all)\(")
 _EACH = ("if elem:", "if not elem:")
 _WITHOUT_FAKE = "Operator does not support running with fake tensors"
+_WRONG_TYPE = "TypeError when making fake tensor call"
+_SCHEDULER = re.compile(r"[/\\]torch[/\\]optim[/\\]lr_scheduler\.py\)")
 _OF_NUMPY = "attempted to trace numpy function unsupported by PyTorch"
 _RESIZED = re.compile(r"\.(?:resize|resize_as|set)_`")
 
@@ -667,6 +669,27 @@ def _in_place(broken: Broken) -> Remedy | None:
         instead = "make a new tensor of that size, with torch.empty say"
     return Remedy(
         f"the shape of an argument is changed in place: {instead}, or do it before the call"
+    )
+
+
+def _array_by_symbol(broken: Broken) -> Remedy | None:
+    """An array of numpy is indexed by a number that is a symbol."""
+    if broken.kind != _WRONG_TYPE or "must be Tensor, not ndarray" not in broken.context:
+        return None
+    return Remedy(
+        "Dynamo has no element of a numpy array for an index that is a symbol: make the array a "
+        "tensor before the compiled function (torch.from_numpy), and keep the element one"
+    )
+
+
+def _scheduled(broken: Broken) -> Remedy | None:
+    """The step of an optimizer that a scheduler of learning rates has wrapped."""
+    if broken.kind != _SKIPPED or not _SCHEDULER.search(broken.context):
+        return None
+    return Remedy(
+        "a scheduler of torch's has wrapped the optimizer's step, into which Dynamo does not look; "
+        "what it wraps is compiled by itself: compile the optimizer's step before the scheduler is "
+        "made, and call that outside of the compiled function"
     )
 
 
@@ -729,6 +752,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "as a number": _as_number,
     "math": _mathematics,
     "numpy.random": _numpy_random,
+    "scheduler": _scheduled,
     "opaque function": _opaque_function,
     "class in C": _class_in_c,
     "written": _written,
@@ -738,6 +762,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "generator": _generator,
     "shared": _shared,
     "in place": _in_place,
+    "array by a symbol": _array_by_symbol,
     "backward": _backward,
     "kind": _by_kind,
 }

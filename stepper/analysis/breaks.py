@@ -319,7 +319,25 @@ class _Reader:
         row = self._instruction(found)
         if row is not None and not (kinds_of(found)[0] == RAISED and found.user_stack):
             return row[1]
-        return found.user_stack[-1] if found.user_stack else None
+        if not found.user_stack:
+            return None
+        place = found.user_stack[-1]
+        return (is_installed(place.filename) and self._raised_through(found, place)) or place
+
+    def _raised_through(self, found: GraphBreak, place: PythonFrame) -> PythonFrame | None:
+        """Where the program raised what a library has only let through, as a `with` around a call
+        does: Dynamo's stack then ends in the library's function."""
+        recording = self._recording
+        codes = {frame.id: recording.code(frame.code) for frame in recording.frames(found.attempt)}
+        *_, frame = recording.frames(found.attempt)
+        through, code = codes.get(frame.parent or 0), codes[frame.id]
+        end = frame.last_moment
+        if through is None or end is None or is_installed(code.filename):
+            return None
+        last = self._row_at(end)
+        if through.filename != place.filename or last.opname.startswith("RETURN"):
+            return None
+        return PythonFrame(code.filename, last.line or code.first_line, code.name)
 
     def _at_its_place(self, found: GraphBreak) -> bool:
         """Whether the instruction is at the line that is blamed."""
@@ -490,8 +508,10 @@ class _Reader:
 
     def left_by(self, item: Translation) -> GraphBreak | None:
         """The earlier break that leaves a call to Python, by which a compilation came to be."""
-        if item.resume_of:
-            return None  # it goes on after a break, which is told with that one
+        if item.resume_of:  # it goes on after a break, which is told with that one
+            before = self.break_before(item)
+            attempt = None if before is None else self._recording.attempt(before.attempt)
+            return attempt and self.left_by(self._recording.translation(attempt.translation))
         for place in reversed(item.python_stack):
             keys = (place.filename, place.line), (place.filename, function_name(place.function))
             for known in filter(None, map(self._leaving.get, keys)):

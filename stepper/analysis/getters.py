@@ -14,7 +14,6 @@ import msgspec
 from stepper.analysis.shapes import same
 from stepper.analysis.sites import way_to
 from stepper.analysis.sources import Path, meant, path_of
-from stepper.model.program import Code
 from stepper.model.trace import Frame, Guard, Translation
 from stepper.recording.reader import Recording
 
@@ -30,6 +29,8 @@ class Getter(msgspec.Struct, frozen=True):
     """On the property's function; None: it is `__getattr__`."""
     reads: tuple[Guard, ...]
     """On attributes that its instructions read."""
+    gives: str = ""
+    """Where what `__getattr__` returns is taken from, as a source; empty: it is made there."""
 
 
 def getter_of(
@@ -46,11 +47,12 @@ def getter_of(
     owner, name = path.before, path.steps[-1].removeprefix(".")
     read: list[Path] = []
     found: list[Guard] = []
-    for frame in _called_on(recording, item, owner, name if code else _FALLBACK):
+    gives = ""
+    for frame, first in _called_on(recording, item, owner, guards, name if code else _FALLBACK):
         if code is not None:
             read += (
                 Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
-                for attribute in _read_by(recording, frame)
+                for attribute in _read_by(recording, frame, first)
             )
         elif _asked_for(recording, frame, name):
             until = frame.last_moment
@@ -62,7 +64,7 @@ def getter_of(
                 or (gives and each.source == gives)
             )
     if code is None:
-        return Getter(None, tuple(found)) if found else None
+        return Getter(None, tuple(found), gives) if found else None
     return Getter(
         code,
         tuple(
@@ -73,18 +75,23 @@ def getter_of(
     )
 
 
-def _called_on(recording: Recording, item: Translation, owner: Path, name: str) -> Iterator[Frame]:
-    """The inlined functions of this name whose first argument is the owner."""
+def _called_on(
+    recording: Recording, item: Translation, owner: Path, guards: list[Guard], name: str
+) -> Iterator[tuple[Frame, str]]:
+    """The inlined functions of this name whose first argument is the owner, and what they call it.
+    What `__getattr__` has made, a part of a configuration say, comes from nowhere: then any such
+    thing is taken for it."""
+    made = name == _FALLBACK and getter_of(recording, item, owner, guards) is not None
     attempts = recording.attempts(item.id)
     for frame in recording.frames(attempts[-1].id) if attempts else []:
-        code = recording.code(frame.code)
-        named = code.name.rpartition(".")[2] == name
+        named = recording.code(frame.code).name.rpartition(".")[2] == name
         if frame.depth and named and recording.has(frame.first_moment):
             state = recording.state(frame.first_moment)
-            value = state.values.get(state.top.locals.get(_first(code), 0))
+            first = next(iter(state.top.locals), "")
+            value = state.values.get(state.top.locals.get(first, 0))
             of = path_of(value.source) if value is not None and value.source else None
-            if of is not None and same(of, owner):
-                yield frame
+            if same(of, owner) if of is not None else made:
+                yield frame, first
 
 
 def _given_by(recording: Recording, frame: Frame) -> str:
@@ -97,18 +104,9 @@ def _given_by(recording: Recording, frame: Frame) -> str:
     return "" if value is None else value.source
 
 
-def _first(code: Code) -> str:
-    """The first variable that a function reads."""
-    rows = code.instructions
-    uses = (use for row in rows for use in row.local_uses)
-    return next((name for verb, name in uses if verb == "LOAD"), "")
-
-
-def _read_by(recording: Recording, frame: Frame) -> Iterator[str]:
+def _read_by(recording: Recording, frame: Frame, first: str) -> Iterator[str]:
     """The attributes that a function reads of its first argument."""
-    code = recording.code(frame.code)
-    first = _first(code)
-    for row, following in itertools.pairwise(code.instructions):
+    for row, following in itertools.pairwise(recording.code(frame.code).instructions):
         if row.local_uses[-1:] == (("LOAD", first),) and following.opname == "LOAD_ATTR":
             yield following.argrepr
 

@@ -16,8 +16,8 @@ from stepper.analysis.guarded import (
     asked,
     called_otherwise,
     is_made,
+    is_made_inside,
     names_of,
-    of_inlined,
 )
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
@@ -25,7 +25,7 @@ from stepper.analysis.process_state import compared_with, of_state
 from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import symbolic
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
@@ -192,7 +192,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         yield from _not_near(recording, expression, found)
     elif others:
         yield Line(f"no guard of {plural(others, 'other entry')} comes near it", role="dim")
-    if not any(each.by or each.through or each.presence or each.parts for each in known):
+    if not any(each.near for each in known):
         by = [each.translation for each in known]
         yield from _elsewhere(recording, expression, by)
 
@@ -204,20 +204,14 @@ def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> 
     path = path_of(expression)
     if path is None:
         return
-    for item, guard, source in of_inlined(recording, path, by)[:1]:
-        its = spelled_inside(recording, item, source)
-        asked_by = f"{its}{expression.strip().removeprefix(path.root)}"
-        yield Line(
-            f"  but {path.root} of an inlined function is {its}: ask about {asked_by}", guard.moment
-        )
-    for item, guard, root in called_otherwise(recording, path, by)[:_MOST]:
+    for item, guard, root, stands_for in called_otherwise(recording, path, by)[:_MOST]:
         name = spelled_inside(recording, item, guard.source)
         unchecked = why_unchecked(guard)
         guards = "makes no check of" if unchecked else "guards"
         comes = f"not guarded: {unchecked}" if unchecked else "guarded"
         yield Line(
             f"  but {compiled_title(recording, item)} {guards} {name}: if its"
-            f" {spelled_inside(recording, item, root)} is {path.root}, {expression} is {comes}",
+            f" {spelled_inside(recording, item, root)} is {stands_for}, {expression} is {comes}",
             guard.moment,
         )
 
@@ -250,6 +244,13 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
             "part of it, or at what leads to it"
         )
         return
+    inside = sum(is_made_inside(recording, item, name) for item in items)
+    if inside:
+        yield Line(
+            f"{name} is made by an inlined function ({plural(inside, 'entry')}), so no guard looks "
+            "at it: ask about what it is made from"
+        )
+        return
     yield Line(
         f"nothing is called {name} in what was compiled: if that is called otherwise there, ask by "
         "that name; if it is not used there, nothing looks at it"
@@ -267,7 +268,8 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     path = path_of(expression)
     if found.meant and path is not None:
         meant = spelled_inside(recording, item, found.meant)
-        text = f"  {path.root} of an inlined function is {meant} of the compiled one"
+        alike = f", and {plural(found.alike, 'other')} alike" if found.alike else ""
+        text = f"  {path.root} of an inlined function is {meant} of the compiled one{alike}"
         yield Line(text, item.first_moment)
     if found.instance and path is not None:
         text = f"  {path.root} is the class of {spelled_inside(recording, item, found.instance)}"
@@ -339,6 +341,9 @@ def _verdict(expression: str, found: Guarded) -> str:
     if found.follows and found.through:
         return _following(expression, found)
     if found.getter is not None and not found.through and found.value == UNKNOWN:
+        symbol = found.size.symbol if found.size is not None else None
+        if symbol is not None:
+            return f"{expression} is free: __getattr__ gives the symbol {symbol.name}"
         if found.getter.code is None:
             return f"{expression} is what __getattr__ gives: what that reads is guarded"
         return f"{expression} is a property: its code is guarded, and what that reads"
@@ -389,6 +394,9 @@ def _verdict(expression: str, found: Guarded) -> str:
         )
     if found.taken_back:
         return f"{expression} is not guarded: no guard that was made on it is checked"
+    if found.identical is not None:
+        of = spelled(found.identical.source)
+        return f"only the identity of {of} is guarded, not {expression}"
     itself = "itself"
     if _BY_PLACE.search(expression) and any(map(_of_a_class, found.around)):
         itself = "by its place (of a named tuple ask by the field's name)"

@@ -19,7 +19,7 @@ from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
 from stepper.analysis.getters import Getter, getter_of
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of, of_class
-from stepper.analysis.handed_on import inlined_as, names_inside, spelling
+from stepper.analysis.handed_on import inlined_anywhere, inlined_as, names_inside, spelling
 from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import BY_PLACE, Path, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
@@ -75,6 +75,7 @@ _CODES = frozenset({"CLOSURE_MATCH"})
 _OWN = re.compile(r"\.__dict__$")
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", "HASATTR", HIDING})
 """Kinds that look whether a part is there."""
+_SELF = "self"
 _OTHER_PARTS = _CONTAINS - {"DICT_KEYS_MATCH"}
 """Those that look at one part, and so not at what leads to another one."""
 
@@ -101,6 +102,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """What of the tensor it follows from, where it is none of what guards compare."""
     meant: str = ""
     """What the root of the expression is in what was compiled, where that is called otherwise."""
+    alike: int = 0
+    """Of how many other things that the root is in other inlined functions the same is true."""
     instance: str = ""
     """What is an instance of the class that the expression begins with."""
     value: Datum = UNKNOWN
@@ -155,18 +158,20 @@ class Guarded(msgspec.Struct, frozen=True):
         return bool(self.by) and all(_INHERITED.search(guard.source) for guard in self.by)
 
     @property
+    def identical(self) -> Guard | None:
+        """The guard by which what it is an attribute of is always the same object: a member of an
+        enum, say."""
+        return next((each for each in reversed(self.around) if each.kind == "ID_MATCH"), None)
+
+    @property
+    def near(self) -> bool:
+        """Whether guards look at it, at whether it is there, or at parts of it."""
+        return bool(self.by or self.through or self.presence or self.parts or self.getter)
+
+    @property
     def known(self) -> bool:
         """Whether the entry comes near it at all."""
-        near = (
-            self.by
-            or self.through
-            or self.presence
-            or self.parts
-            or self.around
-            or self.unchecked
-            or self.taken_back
-        )
-        return bool(near or self.inputs)
+        return bool(self.near or self.around or self.unchecked or self.taken_back or self.inputs)
 
 
 def asked(recording: Recording, expression: str, function: str = "") -> list[Guarded] | None:
@@ -179,11 +184,9 @@ def asked(recording: Recording, expression: str, function: str = "") -> list[Gua
     found = []
     for item in entries(recording):
         if is_meant(recording, item, function):
-            known = Guarded(item) if path is None else _in_entry(recording, item, path)
-            if not (known.by or known.through or known.presence or known.parts):
-                told = _as_told(recording, item, expression)
-                known = known if told is None else _in_entry(recording, item, told)
-            found.append(known)
+            known = asked_of(recording, item, expression) or Guarded(item)
+            inlined = _of_inlined(recording, item, path) if path and not known.near else []
+            found += [known] if known.inputs else inlined or [known]
     return None if path is None and not any(each.known for each in found) else found
 
 
@@ -199,16 +202,20 @@ def asked_of(recording: Recording, item: Translation, expression: str) -> Guarde
     """What one entry knows of an expression by its guards; None: it is none that could be
     guarded."""
     path = path_of(expression)
-    return None if path is None else _in_entry(recording, item, path)
+    known = None if path is None else _in_entry(recording, item, path)
+    if known is None or not known.near:
+        told = _as_told(recording, item, expression)
+        known = known if told is None else _in_entry(recording, item, told)
+    return known
 
 
 def called_otherwise(
     recording: Recording, path: Path, by: Collection[Translation]
-) -> list[tuple[Translation, Guard, str]]:
+) -> list[tuple[Translation, Guard, str, Path]]:
     """The guards on what begins with another name and goes on as a path does, or on the tensor of
     which that is a property, the first of each entry that was compiled in a call by one of these
-    frames, if there are such, and the source of that name."""
-    of, _, kinds = _property(path)
+    frames, if there are such; the source of that name, and what of the path it stands for: where
+    a method is compiled, that is `layers[0]` for its `self`."""
     codes = [recording.code(item.code) for item in by]
     callers = {(code.filename, code.qualname) for code in codes}
     found = []
@@ -216,36 +223,58 @@ def called_otherwise(
         above = {(frame.filename, frame.function) for frame in item.python_stack}
         if callers and callers.isdisjoint(above):
             continue
-        for guard in guards_of(recording, item):
-            other = path_of(guard.source)
-            if other is None or other.root == path.root:
-                continue
-            property_of = of is not None and guard.kind in kinds
-            if other.steps == path.steps or (
-                property_of and any(other.steps == each.steps != () for each in of or ())
-            ):
-                root = f"{'G' if other.globally else 'L'}[{other.root!r}]"
-                found.append((item, guard, root))
+        guards = guards_of(recording, item)
+        for at in range(len(path.steps)):
+            stands_for = Path(path.root, path.steps[:at], path.globally)
+            if known := _by_another_name(path, path.steps[at:], guards, whole=at == 0):
+                found.append((item, *known, stands_for))
                 break
     return found
 
 
-def of_inlined(
-    recording: Recording, path: Path, by: Collection[Translation]
-) -> list[tuple[Translation, Guard, str]]:
-    """The first guard on what a path is in a function that was inlined, where its root is a part of
-    the one of that name; and the source of that part."""
-    found = []
-    for item in by if path.steps else ():
-        for source in inlined_as(recording, item, path.root):
-            inner = path_of(source)
-            if inner is None or inner.root != path.root or not inner.steps:
-                continue
-            meant = Path(inner.root, (*inner.steps, *path.steps), inner.globally)
-            known = _in_entry(recording, item, meant)
-            near = (*known.by, *known.through, *known.presence, *known.parts)
-            found += [(item, each, source) for each in near[:1]]
-    return found
+def _by_another_name(
+    path: Path, steps: tuple[str, ...], guards: list[Guard], *, whole: bool
+) -> tuple[Guard, str] | None:
+    """The first guard on what goes on with these steps after another name, and that; what is left
+    of a path is looked for only after `self`."""
+    for guard in guards:
+        other = path_of(guard.source)
+        if other is None or other.root == path.root or not (whole or other.root == _SELF):
+            continue
+        meant = _as_member(Path(other.root, steps, other.globally), guards)
+        of, _, kinds = _property(meant)
+        property_of = of is not None and guard.kind in kinds
+        if meant.leads_to(other) or (
+            property_of and any(other.steps == each.steps != () for each in of or ())
+        ):
+            return guard, f"{'G' if other.globally else 'L'}[{other.root!r}]"
+    return None
+
+
+def _of_inlined(recording: Recording, item: Translation, path: Path) -> list[Guarded]:
+    """What an entry's guards know of an expression where its root is that of inlined functions,
+    each answer once: `self` of a layer is another one than that of its model."""
+    found: dict[object, Guarded] = {}
+    looked_at = {
+        (each.root, each.steps[:at])
+        for guard in guards_of(recording, item)
+        for each in _looks_at(guard)
+        for at in range(1, len(each.steps) + 1)
+    }
+    for source in inlined_anywhere(recording, item, path.root) if path.steps else ():
+        inner = path_of(source)
+        if inner is None or (inner.root, (*inner.steps, path.steps[0])) not in looked_at:
+            continue
+        steps = (*inner.steps, *path.steps)
+        known = _in_entry(recording, item, Path(inner.root, steps, inner.globally))
+        if known.near:
+            key = (known.requires, *(guard.kind for guard in (*known.by, *known.through)))
+            if first := found.get(key):
+                known = msgspec.structs.replace(first, alike=first.alike + 1)
+            else:
+                known = msgspec.structs.replace(known, meant=source)
+            found[key] = known
+    return [*found.values()]
 
 
 def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guarded:
@@ -278,7 +307,9 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
             parts.append(guard)
         elif guard.kind not in _OTHER_PARTS and any(each.leads_to(path) for each in about):
             around.append(guard)
-    size = size_of(recording, item, path)
+    getter = getter_of(recording, item, path, guards)
+    given = path_of(getter.gives) if getter is not None and getter.gives else None
+    size = size_of(recording, item, given or path)
     left = None if size is None or size.value else left_by(guards, size.source)
     if left is not None:
         others = [guard for guard in guards if guard.kind == SHAPE_ENV and guard not in by]
@@ -301,7 +332,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         instance=instance,
         value=_value(every, path),
         presence=tuple(presence),
-        getter=getter_of(recording, item, path, guards),
+        getter=getter,
         parts=tuple(parts),
         around=tuple(around),
         inputs=tuple(_inputs(recording, item, path)),
@@ -315,7 +346,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
 
 def _without_alias(path: Path, guards: list[Guard]) -> Path:
     """A part of one of two inputs that are one object, by the other, which stands for both in
-    guards."""
+    guards, unless they look at it by its own name all the same."""
     for guard in guards:
         if guard.kind == "DUPLICATE_INPUT" and (alias := path_of(guard.source)) is not None:
             others = [
@@ -325,7 +356,9 @@ def _without_alias(path: Path, guards: list[Guard]) -> Path:
             ]
             if others and len(path.steps) > len(alias.steps) and alias.leads_to(path):
                 steps = (*others[0].steps, *path.steps[len(alias.steps) :])
-                return Path(others[0].root, steps, others[0].globally)
+                other = Path(others[0].root, steps, others[0].globally)
+                own = any(path.leads_to(each) for known in guards for each in _looks_at(known))
+                return path if own else other
     return path
 
 
@@ -452,9 +485,20 @@ def names_of(recording: Recording, item: Translation) -> frozenset[str]:
 
 def is_made(recording: Recording, item: Translation, name: str) -> bool:
     """Whether a function has made a variable of this name itself, after none of its arguments."""
-    rows = recording.code(item.code).instructions
-    stored = any(("STORE", name) in row.local_uses for row in rows)
-    return stored and name not in arguments_of(recording, item)
+    return _stores(recording, item.code, name) and name not in arguments_of(recording, item)
+
+
+def is_made_inside(recording: Recording, item: Translation, name: str) -> bool:
+    """Whether a function that was inlined has made a variable of this name."""
+    attempts = recording.attempts(item.id)
+    frames = recording.frames(attempts[-1].id)[1:] if attempts else []
+    codes = dict.fromkeys(frame.code for frame in frames)
+    return any(_stores(recording, code, name) for code in codes)
+
+
+def _stores(recording: Recording, code: int, name: str) -> bool:
+    rows = recording.code(code).instructions
+    return any(("STORE", name) in row.local_uses for row in rows)
 
 
 def _looks_at(guard: Guard) -> tuple[Path, ...]:

@@ -105,21 +105,29 @@ def _has_handed(state: State) -> bool:
 def inlined_as(recording: Recording, item: Translation, name: str) -> list[str]:
     """What a variable is where the outermost inlined functions begin that have it, as sources: a
     person asks about `self` of the `forward` that is called."""
+    found = _inlined(recording, item, name)
+    return [source for source, depth in found.items() if depth == min(found.values())]
+
+
+def inlined_anywhere(recording: Recording, item: Translation, name: str) -> list[str]:
+    """What a variable is where inlined functions begin, as sources, the outermost first."""
+    found = _inlined(recording, item, name)
+    return sorted(found, key=lambda source: found[source])
+
+
+def _inlined(recording: Recording, item: Translation, name: str) -> dict[str, int]:
+    """The sources of a variable, with how deep the outermost inlined function is that has it so."""
     attempts = recording.attempts(item.id)
     frames = recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []
-    found: dict[str, None] = {}
-    depth = 0
+    found: dict[str, int] = {}
     for frame in sorted(frames, key=lambda frame: frame.depth):
-        if found and frame.depth > depth:
-            break
-        depth = frame.depth
         if recording.has(frame.first_moment):
             state = recording.state(frame.first_moment)
             value = state.values.get(state.top.locals.get(name, 0))
             if value is not None and value.source:
                 is_cell = _CELL.fullmatch(value.source) is not None
-                found[value.source + _CONTENT * is_cell] = None
-    return [*found]
+                found.setdefault(value.source + _CONTENT * is_cell, frame.depth)
+    return found
 
 
 def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:

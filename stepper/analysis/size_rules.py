@@ -46,6 +46,7 @@ _PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
 """The tensor of which a size is the length of a nested tensor's shortest or longest part."""
 _WHICH = {"min": "shortest", "max": "longest"}
 _NUMPY = "___from_numpy("
+_OFFSET = ".storage_offset()"
 _STRIDE = ".stride()"
 
 PARAMETERS = Setting("force_parameter_static_shapes", False)
@@ -447,6 +448,12 @@ def _condition(it: Changing) -> Advice | None:
                 continue
             if found := one_side(it.recording, failure, it.spell):
                 return it.advise(*found)
+            if it.name.endswith(_OFFSET):
+                tensor = it.name.removesuffix(_OFFSET)
+                return it.advise(
+                    f"Where in its memory {tensor} begins is a condition of the entry, as of a "
+                    f"slice of another tensor: hand it over as {tensor}.clone()."
+                )
             if _STRIDE in failure.text:
                 tensor = _tensor(it)
                 return it.advise(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import msgspec
 
 from stepper.analysis.break_changes import CHANGES, Remedy
+from stepper.analysis.breaks import left_to_python
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name
 from stepper.client.text import one_line
-from stepper.model.trace import MomentId, Outcome, headline
+from stepper.model.trace import MomentId, Outcome, Translation, headline
 from stepper.recording.reader import Recording
+
+_NOTHING_TRACED = "No ops traced for the FX graph"
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -26,11 +29,22 @@ class Skipped(msgspec.Struct, frozen=True):
     wasted: int
     """Instructions interpreted for nothing."""
     moment: MomentId
+    inlined: bool = False
+    """Whether it was traced as a part of what calls it, too: that was then given up."""
+    for_good: bool = False
+    """Whether the call that was seen computes nothing, where another one may."""
 
     @property
     def change(self) -> Remedy | None:
         """The nearest change that avoids it, where the reason begins with Dynamo's name for its
         kind; None: none is known."""
+        if self.inlined:
+            return None  # it is what breaks there that is to change
+        if self.for_good:
+            return Remedy(
+                "this call computes nothing, and none that follows is compiled then: where one of "
+                "those computes, let it be the first"
+            )
         found = (change for kind, change in CHANGES.items() if self.reason.startswith(kind))
         return next(found, None)
 
@@ -39,6 +53,7 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
     """Frames that were given up without a graph break, in walks after the one given, or never
     looked at; each reason once."""
     found: dict[tuple[str, str, int, str], list[tuple[int, int]]] = {}
+    for_good = set()
     broken = {each.attempt for each in recording.graph_breaks()}
     for item in compilations(recording):
         if item.outcome is not Outcome.SKIPPED or item.id <= after:
@@ -49,10 +64,33 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
         reason = one_line(headline(item.reason))
         key = (compiled_name(recording, item), item.filename, item.line, reason)
         found.setdefault(key, []).append((item.first_moment, item.instructions))
+        if _NOTHING_TRACED in reason and _decides(recording, item):
+            for_good.add(key)
+    walked = {(code.filename, code.first_line) for code in recording.codes()}
+    inlined = set()
     for frame in recording.skipped_frames():
         key = (frame.name, frame.filename, frame.line, one_line(frame.reason))
         found.setdefault(key, []).append((frame.moment, 0))
+        if (frame.filename, frame.line) in walked:
+            inlined.add(key)
     return [
-        Skipped(*key, times=len(each), wasted=sum(n for _, n in each), moment=each[0][0])
+        Skipped(
+            *key,
+            times=len(each),
+            wasted=sum(n for _, n in each),
+            moment=each[0][0],
+            inlined=key in inlined,
+            for_good=key in for_good,
+        )
         for key, each in found.items()
     ]
+
+
+def _decides(recording: Recording, item: Translation) -> bool:
+    """Whether a function that the program compiles itself has a branch."""
+    rows = recording.code(item.code).instructions
+    return (
+        not item.resume_of
+        and left_to_python(recording, item) is None
+        and any(row.opname.startswith("POP_JUMP") for row in rows)
+    )

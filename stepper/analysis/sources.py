@@ -26,6 +26,8 @@ BY_PLACE = "key"
 """How a step begins that is a dictionary's key by its place: `key 0`; its value is `[key 0]`."""
 _LONGEST = 2_000
 """Characters of a source in which such values are looked for."""
+_OF_DYNAMO = "___"
+"""How the names of functions begin by which Dynamo gets at what no variable has."""
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
@@ -41,6 +43,9 @@ class Path(msgspec.Struct, frozen=True):
     `size(0)`, `stride(0)`, `type()` and `len()`."""
     globally: bool | None = None
     """Whether the root is a global; None: the expression does not say."""
+
+    def __str__(self) -> str:
+        return self.root + "".join(self.steps)
 
     def leads_to(self, other: Path) -> bool:
         """Whether the other is this value or a part of it."""
@@ -190,6 +195,13 @@ def path_of(expression: str) -> Path | None:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=[], keywords=[]):
                 steps.append(f".{name}()")
                 node = inner
+            case ast.Call(func=inner, args=[], keywords=[]):  # what a weak reference leads to
+                steps.append("()")
+                node = inner
+            case ast.Call(func=ast.Name(id=function), args=[ast.Constant(int(at))]) if (
+                function.startswith(_OF_DYNAMO)
+            ):
+                return Path(f"{function}({at})", tuple(reversed(steps)))
             case ast.Subscript(value=inner, slice=index):
                 steps.append(f"[{unscoped(ast.unparse(index))}]")
                 node = inner

@@ -25,7 +25,7 @@ _MEMBER = re.compile(
     r"\.(?:__dict__\['_(?:modules|parameters|buffers)'\]|_modules|_parameters|_buffers)\['(\w+)'\]"
 )
 _ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
-_IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]")
+_IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]|\b__import__\('(\w+)'\)")
 _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
 _SIZE = re.compile(r"\.size\(\)\[(\d+)\]")
 _VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
@@ -52,7 +52,7 @@ def brief_source(source: str) -> str:
         text = _with_brackets(text)
     text = _VARIABLE.sub(r"\1[\2]", text)
     text = _BUILTIN.sub(r"builtins.\1", text)
-    return _IMPORTED.sub(lambda match: match[1].replace("_dot_", "."), text)
+    return _IMPORTED.sub(lambda match: match[2] or match[1].replace("_dot_", "."), text)
 
 
 class _Bracketed(ast.NodeTransformer):

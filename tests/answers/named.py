@@ -306,7 +306,10 @@ def layers_by_the_callers_name(run: Run) -> None:
 
 @case(
     "", "is-guarded", expression="self.negative_slope",
-    cause="but self of an inlined function is self.act: ask about self.act.negative_slope",
+    cause=(
+        "self.negative_slope is guarded: it must be 0.1",
+        "self of an inlined function is self.act of the compiled one",
+    ),
     counts=(2, 1),
 )  # fmt: skip
 def attribute_of_an_inlined_layer(run: Run) -> None:

@@ -27,6 +27,7 @@ from tests.answers import (  # noqa: F401
     swept_again,
     swept_fifth,
     swept_fourth,
+    swept_seventh,
     swept_sixth,
     swept_third,
     trained,

@@ -1,10 +1,14 @@
-"""`is-guarded` claims nothing that an experiment refutes."""
+"""`is-guarded` claims nothing that an experiment refutes, and knows each guard by its name."""
 
 from __future__ import annotations
 
 import pytest
 
+from stepper.analysis.guard_kinds import why_unchecked
 from stepper.analysis.guard_lines import guarded_lines
+from stepper.analysis.guard_uses import entries, guards_of
+from stepper.analysis.guarded import asked_of
+from stepper.analysis.handed_on import spelling
 from tests.answers.running import Recorded
 from tests.answers.swept import SWEPT
 
@@ -24,3 +28,20 @@ def test_what_is_claimed_is_what_happens(name: str, recorded: Recorded) -> None:
     free = any(words in first for words in FREE)
     assert free or any(words in first for words in GUARDED), first
     assert recompiled == (not free), first
+
+
+def test_each_guard_is_found_by_the_name_that_answers_have_for_it(recorded: Recorded) -> None:
+    recording, _ = recorded
+    told: set[tuple[int, str]] = set()
+    unknown = []
+    for item in entries(recording):
+        spell = spelling(recording, item)
+        sources = [each.source for each in guards_of(recording, item) if not why_unchecked(each)]
+        names = {spell(source) for source in sources if source}
+        for name in sorted(name for name in names if (item.code, name) not in told):
+            told.add((item.code, name))
+            found = asked_of(recording, item, name)
+            if found is None or not (found.near or found.unchecked):
+                unknown.append(f"{item.name}: {name}")
+    assert len(told) > 1000
+    assert not unknown
