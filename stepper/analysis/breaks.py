@@ -509,9 +509,10 @@ class _Reader:
     def left_by(self, item: Translation) -> GraphBreak | None:
         """The earlier break that leaves a call to Python, by which a compilation came to be."""
         if item.resume_of:  # it goes on after a break, which is told with that one
-            before = self.break_before(item)
-            attempt = None if before is None else self._recording.attempt(before.attempt)
-            return attempt and self.left_by(self._recording.translation(attempt.translation))
+            if (before := self.break_before(item)) is None:
+                return None
+            attempt = self._recording.attempt(before.attempt)
+            return self.left_by(self._recording.translation(attempt.translation))
         for place in reversed(item.python_stack):
             keys = (place.filename, place.line), (place.filename, function_name(place.function))
             for known in filter(None, map(self._leaving.get, keys)):

@@ -280,7 +280,7 @@ def scale_of_the_parent(run: Run) -> None:
     class Child(nn.Module):
         def __init__(self, parent: Any) -> None:
             super().__init__()
-            self.parent = weakref.ref(parent)
+            self.parent: Any = weakref.ref(parent)
 
         def forward(self, x: Any) -> Any:
             return x * self.parent().scale
