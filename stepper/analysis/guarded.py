@@ -103,7 +103,7 @@ class Guarded(msgspec.Struct, frozen=True):
     meant: str = ""
     """What the root of the expression is in what was compiled, where that is called otherwise."""
     alike: int = 0
-    """For how many more inlined functions, in which the root is something else, the same is true."""
+    """How many more inlined functions there are of whose root the same is true."""
     instance: str = ""
     """What is an instance of the class that the expression begins with."""
     value: Datum = UNKNOWN
