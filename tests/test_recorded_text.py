@@ -255,6 +255,7 @@ IN_ANALYSIS = {
     },
     "shape_lines.py": {
         "": "torch's: an expression of symbols",
+        "_born": "torch's: the source of a number",
         "_made_inside": "torch's: an expression of symbols",
         "_replaced": "torch's: an expression of symbols",
         "_never": "torch's: an expression of symbols",

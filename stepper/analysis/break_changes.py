@@ -83,6 +83,7 @@ _NOTHING_OUTSIDE = (
     "change nothing outside of the function that the operator is given: let it return the new "
     "value, or make the change before or after the call"
 )
+_RETURNED = "return tensors, whole numbers or bools only"
 _WORDS = {
     "Data-dependent branching": (
         "decide on tensors with torch.where (both sides computed), or torch.cond for two functions"
@@ -122,11 +123,17 @@ _WORDS = {
     ),
     "HOP: Non-nullified side effect": _NOTHING_OUTSIDE,
     "HOP: Unsafe side effect": _NOTHING_OUTSIDE,
-    "HOP body output unsupported": "return tensors, whole numbers or bools only",
+    "HOP body output unsupported": _RETURNED,
+    "HOP: non-callable variable": "hand over functions, not what they return: lambda: x + 1",
     "torch.cond: differing branch outputs": (
         "let both functions return the same: as many tensors, in one structure, of the same dtypes"
     ),
+    "torch.cond: improper operands": "hand the operands over as a tuple: (x,) in place of x",
+    "torch.cond: improper operands contents": (
+        "hand over tensors only: a function takes what else it needs from around it"
+    ),
     "torch.cond: improper predicate": "pass a bool, or a tensor of one bool",
+    "torch.cond: unsupported branch return type (constant non-int)": _RETURNED,
     "torch.while_loop: unsupported cond_fn return type": "let it return a bool, or a tensor of one",
     "BUILD_STRING type error": "make the text outside of the compiled function",
     "Call to `torch._dynamo.graph_break()`": "remove the call; somebody asked for this break",
@@ -278,8 +285,12 @@ FROM_OUTSIDE = frozenset(
         "HOP: Non-nullified side effect",
         "HOP: Unsafe side effect",
         "HOP body output unsupported",
+        "HOP: non-callable variable",
         "torch.cond: differing branch outputs",
+        "torch.cond: improper operands",
+        "torch.cond: improper operands contents",
         "torch.cond: improper predicate",
+        "torch.cond: unsupported branch return type (constant non-int)",
         "torch.while_loop: unsupported cond_fn return type",
         "logging.Logger method not supported for non-export cases",
     }

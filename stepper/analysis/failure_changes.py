@@ -37,6 +37,7 @@ _NO_SYMBOL = re.compile(r"\b(?:got|not) Sym(?:Int|Float|Bool)\b")
 _NO_GRADIENT = "returned an invalid gradient at index"
 _APPLIED = "autograd_function_apply"
 _VIOLATED = "Constraints violated"
+_NOT_WITHIN = " not in range ["
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
 
@@ -77,7 +78,7 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
     words = f"the program {needs}: {without}; or change the line, so that any size will do"
     if bounds := _bounds(recording, found):
         words = f"the program does for some of these sizes only: {bounds}; or {without}"
-    others = _met_as_number(recording, failed, found[0]) if number else []
+    others = _met_as_number(recording, failed, found) if number else []
     if others:
         words += f"; or mark {' and '.join(others)}, which has it as a number there, as well"
     return Remedy(words)
@@ -110,17 +111,32 @@ def _exported(recording: Recording, failed: Failed) -> Remedy | None:
     )
 
 
-def _met_as_number(recording: Recording, failed: Failed, size: Size) -> list[str]:
+def _out_of_range(recording: Recording, failed: Failed) -> Remedy | None:
+    """A size that is not within the range which the program has given it."""
+    if _NOT_WITHIN not in failed.failure.message:
+        return None
+    if failed.failure.stage is not FailedStage.EXPORT:
+        return Remedy(
+            "the size is outside of the range that it is marked with: give mark_dynamic another "
+            "min and max, or mark only sizes that are within it"
+        )
+    return Remedy(
+        "a size of the example inputs is outside of its Dim's range: hand over one within it, "
+        "or give the Dim another min and max"
+    )
+
+
+def _met_as_number(recording: Recording, failed: Failed, found: list[Size]) -> list[str]:
     """The other inputs that the instruction takes which fixed a size, and that have it as a
     number."""
-    own = path_of(size.source)
+    marked = {path.root for size in found if (path := path_of(size.source)) is not None}
     return [
         path.root
         for each in operands(recording, failed)
         if each.input is not None and each.input.meta is not None
-        if size.value in map(str, each.input.meta.shape or ())
+        if found[0].value in map(str, each.input.meta.shape or ())
         if (path := path_of(each.input.source)) is not None and not path.steps
-        if own is None or path.root != own.root
+        if path.root not in marked
     ]
 
 
@@ -316,7 +332,7 @@ RULES: dict[str, Rule] = {
         "Unmatched output spec from torch.cond branches",
         "expected both a and b to be FakeTensor",
     ),
-    # One Dim for sizes of the example inputs that differ, or a size that is outside of its range.
+    # One Dim for sizes of the example inputs that differ.
     "one Dim": _if_told(
         Remedy(
             "the sizes of the example inputs differ that have one Dim: a Dim for each, or example "
@@ -324,13 +340,7 @@ RULES: dict[str, Rule] = {
         ),
         " is not equal to L['",
     ),
-    "range of a Dim": _if_told(
-        Remedy(
-            "a size of the example inputs is outside of its Dim's range: hand over one within it, "
-            "or give the Dim another min and max"
-        ),
-        " not in range [",
-    ),
+    "range": _out_of_range,
     # A mask as an index, nonzero and the like within torch.vmap.
     "mapped": _if_told(
         Remedy(
@@ -338,6 +348,11 @@ RULES: dict[str, Rule] = {
             "whole tensor, in place of what picks some"
         ),
         "batching operators that can support dynamic shape",
+    ),
+    # A number of each tensor that torch.vmap goes through, which are one tensor there.
+    "mapped number": _if_told(
+        Remedy("under torch.vmap a tensor has no number: keep it a tensor, without .item()"),
+        "vmap over calling .item()",
     ),
     "undecided": _undecided,
     # What a function returns takes the place of what it was given, in torch.while_loop or scan.

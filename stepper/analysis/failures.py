@@ -14,7 +14,7 @@ import re
 import msgspec
 
 from stepper.analysis.handed_on import name_inside
-from stepper.analysis.shapes import Size, sizes
+from stepper.analysis.shapes import Size, cause_of, sizes
 from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name, is_meant
@@ -132,6 +132,7 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
     every = {item.id: item for item in compilations(recording)}
     found: list[Failed] = []
     told: set[int] = set()
+    exported: list[MomentId] = []
     broken = {recording.attempt(each.attempt).translation for each in recording.graph_breaks()}
     for failure in recording.failures():
         item = every.get(failure.translation or 0) or _forward(failure, every)
@@ -139,12 +140,18 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
             continue
         if item is not None:
             told.add(item.id)
+        elif failure.stage is FailedStage.EXPORT:
+            exported.append(failure.moment)
         if (item.id if item is not None else after + 1) > after:
             found.append(_failed(recording, failure, item))
     found += [
         _failed(recording, _of_its_end(item), item)
         for item in every.values()
-        if item.outcome is Outcome.FAILED and item.id > after and item.id not in told
+        if item.outcome is Outcome.FAILED
+        and item.id > after
+        and item.id not in told
+        # An export tells of what left its translation.
+        and not any(item.first_moment - 1 <= at <= (item.last_moment or 0) for at in exported)
     ]
     found.sort(key=lambda each: each.failure.moment)
     return [each for each in found if _is_of(recording, each, function)]
@@ -307,8 +314,8 @@ def _blamed(
     if failure.stage is FailedStage.GUARDS and item is not None:
         for size in fixed_sizes(recording, item):
             if size.value:
-                steps = size.fixed_by or ((size.number,) if size.number is not None else ())
-                return (steps[0].moment, True) if steps else (failure.moment, False)
+                step = cause_of(size) or size.number or next(iter(size.fixed_by), None)
+                return (failure.moment, False) if step is None else (step.moment, True)
         for size in fixed_sizes(recording, item):
             if size.symbol is not None and size.symbol.conditions:
                 return size.symbol.conditions[0].moment, True

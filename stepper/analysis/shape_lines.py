@@ -38,6 +38,7 @@ NOT_TOLD = (
     "not recorded: the engine that made this recording does not tell what becomes known about sizes"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_CELL = "CellVariable"
 _MOST_CONDITIONS = 8
 _MOST_LATE = 12
 _MOST_FRAMES = 100
@@ -222,6 +223,9 @@ def _becomes(recording: Recording, item: Translation, path: Path, frames: int) -
             continue
         state = recording.state(end)
         value = state.values.get(state.top.locals.get(path.root, 0))
+        if value is not None and value.cls == _CELL:  # an inner function has it, too
+            inside = (each.value for each in value.items if each.label == ".cell_contents")
+            value = state.values.get(next(inside, 0))
         if value is not None and (written := _written(value, path.steps)):
             site = site_at(recording, end)
             assert site is not None
@@ -371,12 +375,14 @@ def _others(recording: Recording, size: Size, steps: Sequence[ShapeStep]) -> Ite
 def _standing_for(
     recording: Recording, item: Translation, attempt: int, names: Collection[str]
 ) -> Iterator[Line]:
-    """What symbols stand for."""
+    """What symbols stand for, or where they come from."""
     spell = partial(spelled_inside, recording, item)
     for symbol in symbols_at(recording, attempt).values():
         if symbol.name in names and symbol.sources:
             sources = ", ".join(map(spell, symbol.sources))
             yield Line(f"  {symbol.name} is {sources}", symbol.born.moment, "dim")
+        elif symbol.name in names and symbol.unbacked:
+            yield from _place(f"  {symbol.name} is made", recording, symbol.born)
 
 
 def _headline(name: str, symbol: Symbol) -> str:
@@ -407,6 +413,8 @@ def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
     why = WHY.get(born.why, "")
     if born.why is Why.AUTOMATIC and before is None:
         why = "the compiler made it one; by which of its rules is not recorded"
+        if size.source.endswith(".item()"):
+            why = "the tensor holds one number, which torch reads when it takes the tensor"
     if born.why is Why.DYNAMIC and recording.facts.capabilities.dynamo_config:
         why += " (assume_static_by_default is off)"
     if born.why is Why.EXPORT:  # before the first instruction
@@ -529,4 +537,4 @@ def _undecided(recording: Recording, item: Translation) -> Iterator[Line]:
             yield from _place("  asked for", recording, step)
             for name in step.symbols:
                 if name in born:
-                    yield from _place(f"  {name} comes from", recording, born[name])
+                    yield from _place(f"  {name} is made", recording, born[name])

@@ -13,6 +13,7 @@ from tests.answers import (  # noqa: F401
     guarded,
     guarded_state,
     left_free,
+    measured,
     named,
     operators,
     rare_breaks,

@@ -214,7 +214,7 @@ def test_a_decision_on_data_names_where_its_symbol_comes_from(why: Callable[...,
     answer = why("", "data")
     assert "u0 > 3 depends on data" in answer
     assert re.search(r"asked for by POP_JUMP\S* \d+ at .*" + line_of("the question"), answer)
-    assert re.search(r"u0 comes from by CALL 0 at .*" + line_of("the item"), answer)
+    assert re.search(r"u0 is made by CALL 0 at .*" + line_of("the item"), answer)
 
 
 def test_is_guarded_does_not_call_a_fixed_size_free(recording: Recording) -> None:
