@@ -91,6 +91,9 @@ class Output(Protocol):
     def chosen(self, guards: Guards) -> None:
         """What is interpreted next was chosen by what these guards hold."""
 
+    def chosen_by_all(self) -> None:
+        """What is interpreted next was chosen by something among all that is guarded so far."""
+
     def install_guard(
         self,
         source: Source | None,

@@ -48,7 +48,8 @@ class TranslationWatcher:
     """Told about one translation; this one does nothing with it."""
 
     follows = False
-    """Whether it wants to know what guards are for: `acts`, `chosen` and `needs` are called."""
+    """Whether it wants to know what guards are for, and what is changed: `acts`, `chosen`, `needs`
+    and `changed` are called."""
 
     def attempt_begins(self, plan: Plan) -> None:
         """The interpreter begins at the first instruction."""
@@ -85,6 +86,12 @@ class TranslationWatcher:
 
     def node_erased(self, node: torch.fx.Node) -> None:
         """A node was taken back."""
+
+    def changed(self, owner: VariableTracker, what: str, value: VariableTracker | None) -> None:
+        """Something was done to an object, if the watcher follows.
+
+        what: an attribute, if there is a `value` that was stored there; else a method.
+        """
 
     def size_known(self, name: str, value: int, cause: Cause) -> None:
         """The size or number of this expression is not a symbol, because it is 0 or 1.

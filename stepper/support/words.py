@@ -90,7 +90,7 @@ def in_words(value: object) -> str:
     if kind is torch.Size:
         return plain_text(tuple(value))  # type: ignore[arg-type]  # by its exact type
     text = plain_text(value)
-    if isinstance(value, type):
+    if is_subclass(type, kind):
         return f"class {text}"
     if not is_plain(kind) and callable(value) and not text.startswith("<"):
         return f"{'function' if kind.__name__ == 'function' else kind.__name__} {text}"

@@ -15,7 +15,7 @@ from stepper.engines.common.words import object_text
 from stepper.model.cache import Lifeline
 from stepper.model.program import PythonFrame
 from stepper.support.pythons_own import is_own_module
-from stepper.support.words import plain_text
+from stepper.support.words import is_subclass, plain_text
 
 _HEAP_TYPE = 1 << 9
 _HOLDERS = 8
@@ -76,10 +76,17 @@ def _lasting(value: object) -> bool:
     return False
 
 
+_order = type.__dict__["__mro__"].__get__
+
+
+def _is_class(value: object) -> bool:
+    return is_subclass(type, type(value))
+
+
 def _references(value: object) -> int | None:
     """How many references there are to it, besides the caller's own and this call's; None when
     that would say nothing: a class refers to itself in several ways."""
-    return None if value is None or isinstance(value, type) else sys.getrefcount(value) - 3
+    return None if value is None or _is_class(value) else sys.getrefcount(value) - 3
 
 
 def _holders(value: object) -> tuple[str, ...]:
@@ -110,10 +117,10 @@ def _holder_text(holder: object, value: object) -> str:
         return "a closure's cell"
     if kind in (list, tuple, set, frozenset):
         # What a class refers to in itself (its MRO) is no reason for it to live.
-        if kind is tuple and isinstance(value, type) and value.__mro__ is holder:
+        if kind is tuple and _is_class(value) and holder is _order(value):
             return ""
         return f"a {kind.__name__} of {len(holder)}"  # type: ignore[arg-type]  # its exact type was asked for
-    if (isinstance(value, type) and kind is types.GetSetDescriptorType) or _watches(kind):
+    if (_is_class(value) and kind is types.GetSetDescriptorType) or _watches(kind):
         return ""
     text = object_text(holder)
     return text if not text.startswith("<") else f"an object {text}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stepper import _C
 from stepper.engines.common.cache_news import CacheNews, Place, place
@@ -33,11 +33,11 @@ class CacheWatcher(EntryNews):
         """`newest`: the innermost translation that is under way."""
         self._newest = newest
 
-    def install(self, recorder: Recorder) -> None:
-        """Begin to listen."""
+    def install(self, recorder: Recorder, watcher: Any) -> None:
+        """Begin to listen. `watcher`: whom `_C.Hook` tells of trouble."""
         self._news = CacheNews(recorder, self._interprets, lambda frame: False)
         BOOK.listing()  # while the objects live that old entries depend on
-        _C.set_cache_listener(self._heard)
+        _C.set_cache_listener(_C.Hook(self._heard, None, watcher))
 
     def uninstall(self) -> None:
         """Listen no more."""

@@ -134,7 +134,7 @@ class NativeDescriber(Describer):
             found = [
                 (f".{name}", fields[name])
                 for name in names
-                if isinstance(fields.get(name), VariableTracker)
+                if is_subclass(VariableTracker, type(fields.get(name)))
             ]
         if not isinstance(tracker, CellVariable) and tracker.mutation_type is not None:
             found += [(f".{name}", item) for name, item in self.pending(tracker).items()]
@@ -181,7 +181,7 @@ def _words(
         type_name = tracker.python_type().__name__
     except NotImplementedError:
         type_name = ""
-    if isinstance(value, VariableTracker) or value is None:
+    if value is None or is_subclass(VariableTracker, type(value)):
         value = fields.get("code", fields.get("local_name"))
     text = value if type(value) is str else callable_name(value) if value is not None else ""
     if type(value) is types.CodeType:

@@ -31,6 +31,7 @@ from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.entries import ENTRIES
 from stepper.engines.native.execution import ExecutionWatcher
 from stepper.engines.native.lookups import LookupWatcher, rejected
+from stepper.engines.native.net import netted
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resumed import ResumedCalls
 from stepper.model.change import Change
@@ -58,6 +59,7 @@ if TYPE_CHECKING:
 _program_stack = program_stack(is_library)
 
 
+@netted(Watcher, lambda engine: engine)
 class NativeEngine(WatchesCollectives, Watcher):
     """Reports translations and what happens to entries."""
 
@@ -82,7 +84,7 @@ class NativeEngine(WatchesCollectives, Watcher):
         self._count = itertools.count()
         self._translated: PerCode[int] = PerCode()
         """How often, as far as is known: an entry that has died leaves its number behind."""
-        self._installed = False
+        self.installed = False
         self._probes = Probes()
         self.late_shapes = LateShapes()
 
@@ -92,9 +94,9 @@ class NativeEngine(WatchesCollectives, Watcher):
     def install(self, recorder: Recorder) -> None:
         super().install(recorder)
         self.codes = CodeTable(recorder.store_code)
-        self._installed = True
+        self.installed = True
         WATCHING.watcher = self
-        self._watcher.install(recorder)
+        self._watcher.install(recorder, self)
         self._lookups.install(recorder, self.codes, self)
         self._executions.install(recorder, self.codes)
         recorder.before_commit(self.late_shapes.record)
@@ -119,7 +121,7 @@ class NativeEngine(WatchesCollectives, Watcher):
 
     def uninstall(self) -> None:
         super().uninstall()
-        if self._installed:
+        if self.installed:
             WATCHING.watcher = NOBODY
             self.late_shapes.clear()
             self._probes.remove()
@@ -128,7 +130,7 @@ class NativeEngine(WatchesCollectives, Watcher):
             self._watcher.uninstall()
             self._observers.clear()
             self._captured.clear()
-            self._installed = False
+            self.installed = False
 
     def breakpoints_changed(self) -> None:
         self._lookups.begin_if_wanted()
@@ -260,14 +262,17 @@ class NativeEngine(WatchesCollectives, Watcher):
         return partial(self._unwind, len(self._observers), self.recorder.mark())
 
     def _unwind(self, count: int, under_way: Mark, left_by: str) -> None:
-        if not self._installed:
+        if not self.installed:
             return
-        self.recorder.unwind(under_way, f"{left_by or 'an exception'} left it")
-        while len(self._observers) > count:
-            self.recorder.controller.passing = False
-            self._executions.go_on()
-            self._captured.pop(self._observers[-1], None)
-            self._observers.pop()
+        try:
+            self.recorder.unwind(under_way, f"{left_by or 'an exception'} left it")
+            while len(self._observers) > count:
+                self.recorder.controller.passing = False
+                self._executions.go_on()
+                self._captured.pop(self._observers[-1], None)
+                self._observers.pop()
+        except Exception as error:
+            self.break_down(error)
 
     def _newest_translation(self) -> LiveTranslation | None:
         return self._observers[-1].translation if self._observers else None

@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING
 
 from stepper.engines.common.jumps import Landing
 from stepper.model.trace import MomentId
-from stepper.native.exc import RestartAnalysis, unimplemented
+from stepper.native.exc import RestartAnalysis
 from stepper.native.tracing.plan import AnotherPlan, Plan
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
@@ -262,8 +262,3 @@ def give_value(tx: Translator, slot: str, expression: str, names: dict[str, obje
 def _cells(tx: Translator) -> tuple[str, ...]:
     code = tx.f_code
     return (*code.co_cellvars, *code.co_freevars)
-
-
-def asked_break() -> Exception:
-    """To be raised where a fork breaks the graph."""
-    return unimplemented("a break that was asked for at a fork")

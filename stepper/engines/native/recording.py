@@ -21,12 +21,12 @@ from stepper.engines.native.fork import (
     GuardName,
     Intervention,
     Past,
-    asked_break,
     fork_of,
     forked,
     give_value,
 )
 from stepper.engines.native.graph import NodeRows
+from stepper.engines.native.net import AskedBreak, netted
 from stepper.engines.native.shapes import NativeShapes, user_stack
 from stepper.model import trace
 from stepper.model.control import ForkTranslation
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 _TOLD = tuple(name for name in vars(TranslationWatcher) if not name.startswith("_"))
 
 
+@netted(TranslationWatcher, lambda observer: observer._engine)
 class RecordingObserver(TranslationWatcher):
     """Tells of one translation."""
 
@@ -99,7 +100,6 @@ class RecordingObserver(TranslationWatcher):
         self.txs.append(tx)
         self._recorder.steps.top = frame
         if parent is None:
-            tx.output.side_effects.on_change = self._change
             self.shapes.follow(tx.output.shapes)
             self.shapes.begin(self._recorder, self._attempt, tx.output.shapes.shape_env)
 
@@ -129,7 +129,7 @@ class RecordingObserver(TranslationWatcher):
         if past.wanted is not None:
             self.checkpoint()
         if breaks:
-            raise asked_break()
+            raise AskedBreak
         return False
 
     def _record_sizes(self) -> None:
@@ -258,7 +258,7 @@ class RecordingObserver(TranslationWatcher):
     def needs(self, codegen: Codegen, roots: Iterable[VariableTracker]) -> None:
         self._dependences.needs(codegen, roots)
 
-    def _change(self, owner: Any, what: str, value: object) -> None:
+    def changed(self, owner: Any, what: str, value: object) -> None:
         for shown in self._engine.shown(owner):
             self._recorder.about_to_mutate(shown)
         if what == "next":

@@ -124,7 +124,8 @@ class OutputGraph:
         self.fake_mode = NotingFakeTensorMode(
             allow_non_fake_inputs=False, shape_env=self.shapes.shape_env
         )
-        self.side_effects = SideEffects(self.trail)
+        watcher = translation.watcher
+        self.side_effects = SideEffects(self.trail, watcher.changed if watcher.follows else None)
         self.guards: dict[tuple[str, object], Guard] = {}
         self.graphargs: dict[torch.fx.Node, GraphArg] = {}
         self.variables: dict[int, tuple[object, VariableTracker]] = {}

@@ -26,16 +26,19 @@ from stepper.native.variables.base import (
 )
 
 _MISSING: object = object()
+Told = Callable[["VariableTracker", str, "VariableTracker | None"], None]
 
 
 class SideEffects:
     """Pending changes of one translation.
 
     trail: where it is noted how to undo them.
+    on_change: told of each change, see `TranslationWatcher.changed`.
     """
 
-    def __init__(self, trail: list[Callable[[], object]]) -> None:
+    def __init__(self, trail: list[Callable[[], object]], on_change: Told | None) -> None:
         self._trail = trail
+        self.on_change = on_change
         self.newest: dict[MutationType, VariableTracker] = {}
         """What each container is now that was changed."""
         self.attributes: dict[MutationType, dict[str, VariableTracker]] = {}
@@ -43,8 +46,6 @@ class SideEffects:
         variables."""
         self.changed: dict[MutationType, VariableTracker] = {}
         """Each object that existed before and was changed, in the order of the first change."""
-        self.on_change: Callable[[VariableTracker, str, VariableTracker | None], None] | None = None
-        """Told of each change: the object, what was done, the value."""
         self.changes = 0
         """How often anything was changed, also what was taken back."""
 

@@ -387,6 +387,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
+    object.__getattribute__: (2, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
     set_grad_enabled: (1, 1), tuple.__new__: (2, 2), types.MappingProxyType: (1, 1),
 }  # fmt: skip

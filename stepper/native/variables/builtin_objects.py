@@ -43,6 +43,16 @@ def _object_setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> Variab
     return ConstantVariable(None)
 
 
+@handles(object.__getattribute__)
+def _object_getattribute(
+    tx: Translator, args: Arguments, kwargs: Keywords
+) -> VariableTracker | None:
+    owner, name = args
+    if not isinstance(owner, UserDefinedObjectVariable):
+        raise owner.refuse("object.__getattribute__")
+    return owner.generic_getattr(tx, name.as_python_constant())
+
+
 @handles(object)
 def _object(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     return make_empty(BuiltinVariable(object), object, None)

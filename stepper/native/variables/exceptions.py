@@ -257,6 +257,10 @@ class ObservedException(Unsupported):
         self.value = value
         self.again = again
 
+    def counts_as(self, kind: type[BaseException]) -> bool:
+        """Whether `except kind` catches it."""
+        return issubclass(self.value.python_type(), kind)
+
 
 def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedException:
     """To be raised where the program raises an exception; `again`: it goes on with one."""

@@ -100,7 +100,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
             try:
                 given = self._go_on(tx, error.value)
             except ObservedException as raised:
-                if raised.value.python_type() is not GeneratorExit:
+                if not raised.counts_as(GeneratorExit):
                     raise
                 return ConstantVariable(None)
             newest = tx.output.side_effects.latest(self)
@@ -133,7 +133,7 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
                 running.throw_in(thrown)
             running.run_inlined()
         except ObservedException as error:
-            if error.value.python_type() is StopIteration:
+            if error.counts_as(StopIteration):
                 raise unimplemented("StopIteration in a generator") from None
             self._becomes(tx, None, None)
             raise

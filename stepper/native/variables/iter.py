@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Unpack
 from stepper import _C
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, unimplemented
+from stepper.native.guards.class_dicts import order_of
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import (
@@ -68,6 +69,11 @@ class IteratorVariable(VariableTracker):
         return answer.truth(tx)
 
 
+_ITERATORS: dict[type, type] = {kind: type(iter(kind())) for kind in (list, tuple)} | {
+    range: type(iter(range(0)))
+}
+
+
 @tracker_class
 class ListIteratorVariable(IteratorVariable):
     """Over a sequence that may change meanwhile."""
@@ -80,8 +86,8 @@ class ListIteratorVariable(IteratorVariable):
     """The instruction that took the first item, if the iterator was there before the frame."""
 
     def python_type(self) -> type:
-        kind = self.base.python_type()
-        return type(iter(kind(1) if kind is range else kind()))
+        kinds = order_of(self.base.python_type())
+        return next(_ITERATORS[kind] for kind in kinds if kind in _ITERATORS)
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.base]

@@ -333,7 +333,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         try:
             self.var_getattr(tx, name)
         except ObservedException as error:
-            if error.value.python_type() is not AttributeError:
+            if not error.counts_as(AttributeError):
                 raise
             return False
         return True
@@ -342,12 +342,28 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         stored = tx.output.side_effects.load_attr(self, name)
         is_known = stored is not None and stored is not DELETED
         by_program = self.has_special("__getattribute__")
-        if by_program or (self.has_getattribute() and not is_known):
-            return self.special(tx, "__getattribute__", [ConstantVariable(name)])
-        return self.generic_getattr(tx, name)
+        found: VariableTracker | None = None
+        try:
+            if by_program or (self.has_getattribute() and not is_known):
+                found = self.special(tx, "__getattribute__", [ConstantVariable(name)])
+            else:
+                found = self._attribute(tx, name)
+        except ObservedException as error:
+            # Whatever raises it, a property, say, `__getattr__` is asked then.
+            if not error.counts_as(AttributeError) or not has(type(self.value), "__getattr__"):
+                raise
+            tx.output.chosen_by_all()
+        return self.missing(tx, name) if found is None else found
 
     def generic_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        """What `object.__getattribute__` gives."""
+        """What `object.__getattribute__` gives, which asks no `__getattr__`."""
+        found = self._attribute(tx, name)
+        if found is None:
+            raise no_attribute(type(self.value), name)
+        return found
+
+    def _attribute(self, tx: Translator, name: str) -> VariableTracker | None:
+        """What the object or its class has; None: neither has it."""
         stored = tx.output.side_effects.load_attr(self, name)
         if stored is not None and stored is not DELETED:
             return tx.realize(stored).with_guards(self.guards)
@@ -374,7 +390,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if assigned is not None:
             return assigned.with_guards(guards | self.guards)
         if of_class is MISSING:
-            return self.missing(tx, name).with_guards(guards | self.guards)
+            tx.output.chosen(guards | self.guards)
+            return None
         return self.attribute_of_class(tx, name).with_guards(guards)
 
     def missing(self, tx: Translator, name: str) -> VariableTracker:

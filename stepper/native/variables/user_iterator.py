@@ -33,7 +33,7 @@ class UserIteratorVariable(IteratorVariable):
         try:
             return self.obj.special(tx, "__next__", [])
         except ObservedException as error:
-            if error.value.python_type() is not StopIteration:
+            if not error.counts_as(StopIteration):
                 raise
             return None
 

@@ -470,3 +470,80 @@ def test_tensors_keep_what_is_stored_on_them() -> None:
         assert y.grad is not None
         assert torch.equal(y.grad, torch.full((2,), 2.0))
         assert asked is (None if count == 2 else True)
+
+
+class Falling:
+    def __getattr__(self, name: str) -> int:
+        return 5
+
+
+class Caught(Falling):
+    def __getattribute__(self, name: str) -> Any:
+        try:
+            return super().__getattribute__(name)
+        except AttributeError:
+            return 7
+
+
+class CaughtByObject(Falling):
+    def __getattribute__(self, name: str) -> Any:
+        try:
+            return object.__getattribute__(self, name)
+        except AttributeError:
+            return 8
+
+
+class PassedOn(Falling):
+    def __getattribute__(self, name: str) -> Any:
+        return object.__getattribute__(self, name)
+
+
+class RefusedByItself(Falling):
+    def __getattribute__(self, name: str) -> Any:
+        if name == "z":
+            raise AttributeError(name)
+        return super().__getattribute__(name)
+
+
+class RefusedByProperty(Falling):
+    @property
+    def z(self) -> int:
+        raise AttributeError
+
+
+class RefusedTwice(RefusedByProperty):
+    def __getattr__(self, name: str) -> int:
+        raise AttributeError
+
+
+class Ends:
+    def __init__(self) -> None:
+        self.left = 2
+
+    def __iter__(self) -> Ends:
+        return self
+
+    def __next__(self) -> int:
+        self.left -= 1
+        if self.left < 0:
+            raise StopIteration
+        return self.left
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Falling, Caught, CaughtByObject, PassedOn, RefusedByItself, RefusedByProperty, RefusedTwice,
+    ],
+)  # fmt: skip
+def test_getattr_is_asked_when_nothing_else_has_the_attribute(kind: type) -> None:
+    given = kind()
+
+    def read(x: torch.Tensor) -> Any:
+        found = getattr(given, "z", 3), hasattr(given, "z"), sum(Ends())
+        try:
+            return x + 1, found, given.z
+        except AttributeError:
+            return x + 2, found
+
+    assert not check(read, torch.ones(2)).breaks
