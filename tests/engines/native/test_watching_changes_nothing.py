@@ -89,7 +89,7 @@ def test_a_defect_of_ours_ends_the_watching_and_not_the_program(
 
     def backend(gm: Any, example_inputs: list[Any]) -> Callable[..., Any]:
         backends.append(gm)
-        return gm.forward  # type: ignore[no-any-return]  # torch does not say what it is
+        return gm.forward
 
     native.reset()
     try:
