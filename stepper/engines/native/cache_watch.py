@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import CodeType, FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stepper import _C
 from stepper.engines.common.cache_news import CacheNews, Place, place
@@ -22,6 +22,7 @@ from stepper.native.runtime.cache_entry import RESET, GuardedCode
 if TYPE_CHECKING:
     from stepper.debuggee.engine import Recorder
     from stepper.debuggee.mirror import LiveTranslation
+    from stepper.engines.native.engine import NativeEngine
 
 DIED = " died"
 
@@ -33,7 +34,7 @@ class CacheWatcher(EntryNews):
         """`newest`: the innermost translation that is under way."""
         self._newest = newest
 
-    def install(self, recorder: Recorder, watcher: Any) -> None:
+    def install(self, recorder: Recorder, watcher: NativeEngine) -> None:
         """Begin to listen. `watcher`: whom `_C.Hook` tells of trouble."""
         self._news = CacheNews(recorder, self._interprets, lambda frame: False)
         BOOK.listing()  # while the objects live that old entries depend on

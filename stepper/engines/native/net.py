@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, Protocol, TypeVar
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 from stepper.native.exc import Unsupported
 from stepper.native.tracing.plan import AnotherPlan
@@ -32,14 +32,16 @@ class Watches(Protocol):
     def break_down(self, error: Exception) -> None: ...
 
 
-C = TypeVar("C")
+W = TypeVar("W")
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
-def netted(nobody: type, watches: Callable[[Any], Watches]) -> Callable[[type[C]], type[C]]:
+def netted(nobody: type, watches: Callable[[W], Watches]) -> Callable[[type[W]], type[W]]:
     """For a class of watchers: a net under all that `nobody` has, which is told of and does
     nothing. `watches`: whom a watcher belongs to."""
 
-    def cast_under(watcher: type[C]) -> type[C]:
+    def cast_under(watcher: type[W]) -> type[W]:
         for name, otherwise in vars(nobody).items():
             if not name.startswith("_") and callable(otherwise) and name in vars(watcher):
                 setattr(watcher, name, _under(vars(watcher)[name], otherwise, watches))
@@ -49,10 +51,12 @@ def netted(nobody: type, watches: Callable[[Any], Watches]) -> Callable[[type[C]
 
 
 def _under(
-    told: Callable[..., Any], otherwise: Callable[..., Any], watches: Callable[[Any], Watches]
-) -> Callable[..., Any]:
+    told: Callable[Concatenate[W, P], R],
+    otherwise: Callable[Concatenate[W, P], R],
+    watches: Callable[[W], Watches],
+) -> Callable[Concatenate[W, P], R]:
     @wraps(told)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+    def call(self: W, /, *args: P.args, **kwargs: P.kwargs) -> R:
         owner = watches(self)
         if owner.installed:
             try:

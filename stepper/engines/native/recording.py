@@ -51,7 +51,11 @@ if TYPE_CHECKING:
 _TOLD = tuple(name for name in vars(TranslationWatcher) if not name.startswith("_"))
 
 
-@netted(TranslationWatcher, lambda observer: observer._engine)
+def _engine_of(observer: RecordingObserver) -> NativeEngine:
+    return observer._engine
+
+
+@netted(TranslationWatcher, _engine_of)
 class RecordingObserver(TranslationWatcher):
     """Tells of one translation."""
 

@@ -16,10 +16,11 @@ from stepper.native.variables.base import Arguments, Keywords, VariableTracker, 
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.descriptors import is_data_descriptor
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.namespace import stored_in
 from stepper.native.variables.new_object import make_new
-from stepper.native.variables.user_defined import UserDefinedClassVariable, is_data_descriptor
+from stepper.native.variables.user_defined import UserDefinedClassVariable
 from stepper.native.versions import STAND_INS
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import enum
 import sys
 import types
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import torch
 
@@ -52,6 +52,13 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
 from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.native.variables.descriptors import (
+    gets_by_python,
+    is_data_descriptor,
+    is_plain_attribute,
+    is_property,
+    is_slot,
+)
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
@@ -510,7 +517,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if isinstance(descriptor, UserDefinedObjectVariable):
                 descriptor.special(tx, "__set__", [self, value])
                 return
-        if not _is_slot(of_class) and (is_data_descriptor(of_class) or not kind.__dictoffset__):
+        if not is_slot(of_class) and (is_data_descriptor(of_class) or not kind.__dictoffset__):
             raise self.refuse(f"assignment to attribute {name}")
         if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
@@ -774,34 +781,6 @@ def _in_class(tx: Translator, source: Source, cls: type, name: str) -> VariableT
     owner, found = find(cls, name)
     owned = GetItemSource(AttrSource(source, "__mro__"), order_of(cls).index(owner))
     return tx.build(GetItemSource(AttrSource(owned, "__dict__"), name), found)
-
-
-def is_data_descriptor(value: object) -> bool:
-    """Whether a class's attribute comes before the object's own."""
-    kind = type(value)
-    return has(kind, "__set__") or has(kind, "__delete__")
-
-
-def _is_slot(value: object) -> bool:
-    """Whether a class's attribute is one of `__slots__`; what C keeps may be read-only."""
-    return type(value) is types.MemberDescriptorType and "__slots__" in vars(value.__objclass__)
-
-
-def is_property(value: object, method: str = "__get__") -> TypeGuard[property]:
-    """Whether a class's attribute does as a property does, also one of a class of its own."""
-    kind = type(value)
-    return issubclass(kind, property) and lookup(kind, method) is property.__dict__[method]
-
-
-def gets_by_python(value: object) -> bool:
-    """Whether a class's attribute is a descriptor that runs the program's code, which can say that
-    there is no such attribute."""
-    return type(lookup(type(value), "__get__")) is types.FunctionType
-
-
-def is_plain_attribute(value: object) -> bool:
-    """Whether a class gives this as it is."""
-    return type(value) is types.FunctionType or not has(type(value), "__get__")
 
 
 def _makes_alias(cls: type) -> bool:
