@@ -13,6 +13,7 @@ import subprocess
 import sys
 import venv
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -234,32 +235,39 @@ def test_record_leaves_stdio_alone(stepper: Run) -> None:
 UNSEEN = "no function was called that `torch.compile` had made, or it was not to be compiled"
 OTHERS = "; the program ran other processes, which `stepper record --children` records, too"
 CALL = "import torch; torch.compile(lambda x: x + 1, backend='eager')(torch.ones(2))"
-NOTHING = {
-    "native": (
+NOTHING = [
+    pytest.param(
         "no function was called that `torch.compile` or `stepper.compile` had made",
         "import torch",
         ["--engine", "native"],
+        id="native",
     ),
-    "children": (
+    pytest.param(
         UNSEEN + OTHERS,
         "import subprocess, sys; subprocess.run([sys.executable, '-c', 'import json'])",
         [],
+        id="children",
     ),
-    "disabled": (
+    pytest.param(
         "<lambda> (<string>:1): Dynamo tracing is disabled",
         f"import torch._dynamo; torch._dynamo.config.disable = True; {CALL}",
         [],
+        id="disabled",
+        marks=pytest.mark.skipif(
+            version("torch").startswith("2.11."), reason="this torch does not say why"
+        ),
     ),
-    "export": (
+    pytest.param(
         "Identity: captured by torch.export without strict=True, which runs it and interprets no "
         "bytecode: not recorded; at <string>:1 in <module>",
         "import torch; torch.export.export(torch.nn.Identity(), (torch.ones(2),))",
         [],
+        id="export",
     ),
-}
+]
 
 
-@pytest.mark.parametrize(("why", "code", "options"), NOTHING.values(), ids=list(NOTHING))
+@pytest.mark.parametrize(("why", "code", "options"), NOTHING)
 def test_why_nothing_was_translated_is_what_happened(
     stepper: Run, why: str, code: str, options: list[str]
 ) -> None:
