@@ -26,7 +26,11 @@ TAKES_APART = frozenset(
 
 IN_ANALYSIS = {
     "activity.py": {"under_way": "Python's: the name of an instruction"},
-    "advice.py": {"": "torch's sources", "left_by": "torch's sources"},
+    "advice.py": {
+        "": "torch's sources",
+        "_has_the_key": "the compiler's: a guard's code",
+        "left_by": "torch's sources",
+    },
     "answering.py": {"_limit_memory": "the kernel's"},
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "break_remedies.py": {

@@ -79,6 +79,7 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
         ]
 
 
+_SIZES_OF_DICTS = ("length", "dictionary")
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
 
@@ -169,6 +170,8 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                 for effect in self.recording.side_effects(None, attempt=attempt.id):
                     changed = path_of(effect.name)
                     if changed is None or effect.kind == "hook":
+                        continue
+                    if self.what in _SIZES_OF_DICTS and _has_the_key(self.recording, effect):
                         continue
                     if changed.leads_to(path) and (
                         effect.kind != "mutation" or changed.steps == path.steps
@@ -309,6 +312,24 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
 Rule = Callable[[Changing], Advice | None]
 """Advises where the recording shows what it is about, and else is silent."""
+
+
+def _has_the_key(recording: Recording, effect: SideEffect) -> bool:
+    """Whether a change of a dictionary is that of a key which it has: another value."""
+    if effect.kind != "mutation" or not recording.has(effect.moment):
+        return False
+    state = recording.state(effect.moment)
+    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
+    key = state.values.get(state.top.stack[-1]) if state.top.stack else None
+    if row.opname != "STORE_SUBSCR" or key is None or key.constant is None:
+        return False
+    listed = f"list(dict.keys({effect.name}))"
+    return any(
+        key.constant in part.partition(" == ")[2].strip("[]").split(", ")
+        for guard in recording.guards(None, attempt=effect.attempt)
+        for part in guard.code
+        if part.startswith(listed)
+    )
 
 
 def _is_input(wants: Wanted, source: str) -> bool:

@@ -120,7 +120,10 @@ def advice_against(recording: Recording, item: Translation) -> list[Advice]:
 
 
 def _told(found: list[Advice], advice: Advice) -> bool:
-    """Whether a condition on a size is advised on that is 0 or 1, and the size itself has been."""
+    """Whether a condition on a size is advised on that is 0 or 1, and the size itself has been; or
+    a stride, and another one of the tensor has been."""
+    if advice.aspect.what == "stride":
+        return any((each.source, each.rule) == (advice.source, advice.rule) for each in found)
     return advice.rule == "0/1 condition" and any(
         each.rule == "0/1" and advice.source == _size(each) for each in found
     )

@@ -249,12 +249,12 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     def nearest(self) -> Tried | None:
         """The entry with the fewest things in its way, of those where one is new: what another
         entry was made for is not why one more is, nor is another function that is wrapped. What
-        changes alike is one thing, and of two entries with as many the one is nearer that lets the
-        call come further into a value."""
+        changes alike is one thing, and of two entries with as many the one is nearer that was made
+        for the same types, then the one that lets the call come further into a value."""
         wanted = self.find_wanted() if len(self.tried) > 1 else []
         met = self.find_met() if 1 < len(self.tried) <= _FEW else set()
         found: Tried | None = None
-        least = (True, 0, 0)
+        least = (True, 0, 0, 0)
         for each in self.tried:
             changes = changes_of(each)
             if not changes:
@@ -264,6 +264,7 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
             distance = (
                 known or not _new(changes, wanted),
                 apart(changes),
+                sum(map(_is_of_a_type, changes)),
                 -min(map(_depth, changes)),
             )
             if found is None or distance < least:
@@ -274,8 +275,15 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 
 
 def apart(changes: list[Change]) -> int:
-    """How many changes there are, those that are alike as one."""
-    return len({str(by) if by.what else source for source, by, _ in changes})
+    """How many changes there are, those that are alike as one, and the strides of one tensor."""
+    return len({source if by.what in ("", "stride") else str(by) for source, by, _ in changes})
+
+
+def _is_of_a_type(change: Change) -> bool:
+    """Whether another type was there, or None where something was, or the other way round."""
+    by = change.by
+    of_none = by.what == "value" and (by.expected is None) != (by.actual is None)
+    return by.what == "type" or of_none
 
 
 def _depth(change: Change) -> int:
@@ -510,8 +518,10 @@ class _Reader:
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:
         """With what the value was and is, where the guard is an expression that compares it with a
-        number: one that was a symbol until it was fixed."""
-        if failure.differences or failure.kind not in LEAVES:
+        number: one that was a symbol until it was fixed; or with a constant, where only the thread
+        that runs can see the value."""
+        unseen = failure.kind == "EQUALS_MATCH" and not failure.missing
+        if failure.differences or not (unseen or failure.kind in LEAVES):
             return failure
         compared = parse_check(unscoped(failure.text))
         if compared is None:

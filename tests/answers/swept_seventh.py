@@ -6,6 +6,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import logging
+import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -341,3 +342,68 @@ def value_of_a_flag(run: Run) -> None:
 
     flagged(ones(2), Mode.RELU)
     flagged(ones(2), Mode.RELU if run.remedied else Mode.BIAS)
+
+
+@case(
+    "", "why-recompile",
+    cause=("dtype of x changes: float32, bfloat16", "type of x changes: Tensor, list"),
+    advice="Pass x always as the same type",
+    counts=(3, 2),
+    never=("Tensor, list, Tensor",),
+)  # fmt: skip
+def batch_as_a_list_between(run: Run) -> None:
+    """Nearest is what is as near and of the same type."""
+
+    @run.compile
+    def summed(x: Any) -> Any:
+        if isinstance(x, list):  # cause
+            x = torch.stack(x)
+        return x.sum(0)
+
+    summed(ones(2, 3))
+    summed(ones(2, 3) if run.remedied else [ones(3), ones(3)])
+    summed(ones(2, 3).bfloat16())
+
+
+THREAD = threading.local()
+
+
+@case(
+    "", "why-recompile",
+    cause="THREAD.scale changes: 1.0, 2.0",
+    advice="Dynamo has made THREAD.scale an input of the graph by itself",
+    counts=(2, 1),
+    never=("Each value of THREAD.scale",),
+)  # fmt: skip
+def scope_of_a_thread(run: Run) -> None:
+    """What only the thread sees that runs, a lookup cannot read."""
+
+    @run.compile
+    def scoped(x: Any) -> Any:
+        return x * THREAD.scale  # cause
+
+    for scale in (1.0, 2.0, 3.0):
+        THREAD.scale = 1.0 if run.remedied else scale
+        scoped(ones(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="dictionary of group changes",
+    advice="Hand over group always with the same keys",
+    counts=(2, 1),
+    never=("changed by the compiled function itself",),
+)  # fmt: skip
+def group_that_gets_a_key(run: Run) -> None:
+    """The compiled function sets another value of a key that is there."""
+
+    @run.compile
+    def stepped(x: Any, group: Any) -> Any:
+        group["lr"] = 0.5  # cause
+        return x * sum(group.values())
+
+    group = {"lr": 0.5}
+    stepped(ones(2), group)
+    if not run.remedied:
+        group["capturable"] = 0.5
+    stepped(ones(2), group)
