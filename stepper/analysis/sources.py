@@ -26,6 +26,8 @@ BY_PLACE = "key"
 """How a step begins that is a dictionary's key by its place: `key 0`; its value is `[key 0]`."""
 _LONGEST = 2_000
 """Characters of a source in which such values are looked for."""
+_OF_TORCH = "__"
+"""How the names of globals begin that torch has made up: another call is anybody's guess."""
 _OF_DYNAMO = "___"
 """How the names of functions begin by which Dynamo gets at what no variable has."""
 _CLASS = ("type()", ".__class__")
@@ -195,7 +197,9 @@ def path_of(expression: str) -> Path | None:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=[], keywords=[]):
                 steps.append(f".{name}()")
                 node = inner
-            case ast.Call(func=inner, args=[], keywords=[]):  # what a weak reference leads to
+            case ast.Call(func=ast.Name(id=name) as inner, args=[], keywords=[]) if name.startswith(
+                _OF_TORCH
+            ):  # what a weak reference leads to
                 steps.append("()")
                 node = inner
             case ast.Call(func=ast.Name(id=function), args=[ast.Constant(int(at))]) if (

@@ -6,7 +6,6 @@ from __future__ import annotations
 import contextlib
 import enum
 import logging
-import threading
 import weakref
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -365,28 +364,6 @@ def batch_as_a_list_between(run: Run) -> None:
     summed(ones(2, 3).bfloat16())
 
 
-THREAD = threading.local()
-
-
-@case(
-    "", "why-recompile",
-    cause="THREAD.scale changes: 1.0, 2.0",
-    advice="Dynamo has made THREAD.scale an input of the graph by itself",
-    counts=(2, 1),
-    never=("Each value of THREAD.scale",),
-)  # fmt: skip
-def scope_of_a_thread(run: Run) -> None:
-    """What only the thread sees that runs, a lookup cannot read."""
-
-    @run.compile
-    def scoped(x: Any) -> Any:
-        return x * THREAD.scale  # cause
-
-    for scale in (1.0, 2.0, 3.0):
-        THREAD.scale = 1.0 if run.remedied else scale
-        scoped(ones(2))
-
-
 @case(
     "", "why-recompile",
     cause="dictionary of group changes",
@@ -407,3 +384,26 @@ def group_that_gets_a_key(run: Run) -> None:
     if not run.remedied:
         group["capturable"] = 0.5
     stepped(ones(2), group)
+
+
+@case(
+    "", "is-guarded", expression="Settings().share",
+    cause="nothing that can be asked about",
+    counts=(2, 1),
+)  # fmt: skip
+def share_of_a_call(run: Run) -> None:
+    """What a call gives is not what the program has once got from it."""
+
+    class Settings:
+        def __init__(self) -> None:
+            self.share = 0.5
+
+    settings = Settings()
+
+    @run.compile
+    def shared(x: Any) -> Any:
+        return x * settings.share
+
+    shared(ones(2))
+    settings.share = 0.5 if run.remedied else 0.25
+    shared(ones(2))
