@@ -197,9 +197,11 @@ def path_of(expression: str) -> Path | None:
             case ast.Call(func=ast.Attribute(value=inner, attr=name), args=[], keywords=[]):
                 steps.append(f".{name}()")
                 node = inner
-            case ast.Call(func=ast.Name(id=name) as inner, args=[], keywords=[]) if name.startswith(
-                _OF_TORCH
-            ):  # what a weak reference leads to
+            case ast.Call(
+                func=(ast.Name(id=name) | ast.Subscript(slice=ast.Constant(str(name)))) as inner,
+                args=[],
+                keywords=[],
+            ) if name.startswith(_OF_TORCH):  # what a weak reference leads to
                 steps.append("()")
                 node = inner
             case ast.Call(func=ast.Name(id=function), args=[ast.Constant(int(at))]) if (
