@@ -394,6 +394,10 @@ RULES: dict[str, Rule] = {
         ),
         "cannot call binary pointwise function",
     ),
+    "nothing to run": _if_told(
+        Remedy("let the backend return what runs the graph: gm.forward, or a function of its own"),
+        "compiler_fn did not return callable",
+    ),
     # mark_dynamic, for one.
     "forbidden": _if_told(
         Remedy("call it before the compiled function: it is not allowed inside"),

@@ -23,6 +23,9 @@ KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "Paramete
 _TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
 _MAKING_TEXTS = ("str", "repr", "format")
 _RANGE = "range"
+_TENSOR = "Tensor"
+_THROUGH = ("zip", "enumerate", "list", "tuple", "map", "reversed", "sum", "iter")
+"""Builtin functions that go through what they are given."""
 _OPERANDS = 5
 """As many values as a call of one of them takes, with itself and what CPython puts there."""
 
@@ -92,6 +95,9 @@ def _use(recording: Recording, cause: ShapeStep) -> tuple[str, str]:
         return " for a text", _TEXT
     if _calls(row, stack, (_RANGE,)):
         return " as the bound of a loop, which is unrolled", _LOOP
+    tensors = any(value.type == _TENSOR for value in stack[-_OPERANDS:])
+    if tensors and _calls(row, stack, _THROUGH):
+        return " to go through a tensor row by row, which is unrolled", _LOOP
     return "", _OUTSIDE
 
 

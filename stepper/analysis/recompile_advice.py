@@ -55,7 +55,12 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
-    found = [each for each in found if each.rule not in _FOR_ONE | _UNSURE or _saves(history, each)]
+    taken = [each for each in found if each.rule in _FOR_ONE and not each.changes]
+    found = [
+        each
+        for each in found
+        if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
+    ]
     found.sort(key=lambda each: each.rule in _UNSURE)
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
@@ -64,13 +69,14 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     return list({each.text: each for each in reversed(found)}.values())[::-1]
 
 
-def _saves(history: History, advice: Advice) -> bool:
+def _saves(history: History, advice: Advice, taken: list[Advice]) -> bool:
     """Whether something was compiled again because of this, and of nothing that never is a
-    symbol."""
+    symbol, or whose first value takes an entry all the same."""
     for each in history.recompilations:
         changed = [] if each.nearest is None else changes_of(each.nearest)
         mine = any(_is(change, advice) for change in changed)
-        if mine and not any(map(_never_a_symbol, changed)):
+        others = any(_is(change, other) for change in changed for other in taken)
+        if mine and not others and not any(map(_never_a_symbol, changed)):
             return True
     return False
 

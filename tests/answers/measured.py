@@ -223,3 +223,59 @@ def number_that_a_tensor_holds(run: Run) -> None:
             return rows.sum()
 
         tiled(ones(4), torch.tensor(4))
+
+
+@case(
+    "", "why-failed",
+    cause=("BackendCompilerFailed in the backend", "did not return callable"),
+    advice="let the backend return what runs the graph: gm.forward",
+    counts=(0, 1),
+)  # fmt: skip
+def backend_that_returns_nothing(run: Run) -> None:
+    def noted(graph: Any, inputs: Any) -> Any:
+        return run(graph, inputs) if run.remedied else None
+
+    @torch.compile(backend=noted)
+    def doubled(x: Any) -> Any:
+        return x * 2
+
+    with run.failing():
+        doubled(ones(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="logits.shape[0] grows: 2, 3, 4",
+    advice="needs its value to go through a tensor row by row, which is unrolled",
+    counts=(3, 1),
+)  # fmt: skip
+def rows_that_are_zipped(run: Run) -> None:
+    def weighted(logits: Any, weights: Any) -> Any:
+        if run.remedied:
+            return (logits * weights[:, None]).sum(0)
+        return sum(row * weight for row, weight in zip(logits, weights, strict=True))  # cause
+
+    compiled = run.compile(weighted, dynamic=True)
+    for rows in (2, 3, 4):
+        compiled(ones(rows, 5), ones(rows))
+
+
+@case(
+    "", "why-recompile",
+    cause=("image.shape[0] changes: 8, 12", "image.shape[1] changes: 8, 12"),
+    advice="8 takes an entry of its own all the same",
+    counts=(2, 1),
+    never=("mark_dynamic",),
+)  # fmt: skip
+def side_at_which_nothing_is_done(run: Run) -> None:
+    """Marked, the second size would be asked for in the first entry, too."""
+
+    @run.compile
+    def resized(image: Any) -> Any:
+        height, width = image.shape  # cause
+        if height == 8 and width == 8:
+            return image * 2
+        return image * height
+
+    for side in (12 if run.remedied else 8, 12):
+        resized(ones(side, side))

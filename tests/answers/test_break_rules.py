@@ -144,6 +144,7 @@ FAILURES = {
     "mapped number": ("number_of_each_that_is_mapped", "shapes_that_do_not_fit"),
     "mapped": ("picked_in_each_row", "viewed_when_transposed"),
     "ragged": ("ragged_of_equal_lengths", "halves_of_an_odd_length"),
+    "nothing to run": ("backend_that_returns_nothing", "backend_that_fails"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
