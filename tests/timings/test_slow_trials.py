@@ -15,6 +15,7 @@ from stepper.analysis.slow_lines import slow_lines
 from stepper.analysis.slow_remedies import compile_ways
 from stepper.analysis.slow_trials import SlowTrials
 from stepper.client.plan import plan_of
+from stepper.engines.dynamo.versions.points import torch_version
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.conftest import ROOT, clean_environment
@@ -171,4 +172,5 @@ def test_blocks_of_a_deep_model_are_compiled_once_for_all_sizes(tmp_path: Path) 
     assert not verdict.trouble
     assert verdict.usual.found.printed == verdict.trial.found.printed
     assert (verdict.usual.found.compilations, verdict.trial.found.compilations) == (2, 1)
-    assert verdict.trial.found.instructions * 3 < verdict.usual.found.instructions
+    fewer = verdict.trial.found.instructions * 3 < verdict.usual.found.instructions
+    assert fewer is (torch_version() > (2, 11))  # which interprets each of them all the same
