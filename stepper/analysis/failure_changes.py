@@ -274,6 +274,23 @@ def _clause(code: Code, instruction: Instruction, raised: type) -> Instruction |
     return None
 
 
+def _faked(recording: Recording, failed: Failed) -> Remedy | None:
+    """A function of the program's asks for a number that depends on data, and is not traced: one
+    that says what an operator makes of fake tensors."""
+    failure = failed.failure
+    if _DEPENDS_ON_DATA not in failure.message or failure.stage is not FailedStage.TRACING:
+        return None
+    traced = {(place.filename, place.line) for place in failure.user_stack}
+    for place in reversed(failure.raised):
+        if not is_installed(place.filename) and (place.filename, place.line) not in traced:
+            return Remedy(
+                f"{place_text(place)} asks for the number, which runs while the operator is "
+                "traced: if that is the operator's fake, take "
+                "torch.library.get_ctx().new_dynamic_size() for it"
+            )
+    return None
+
+
 def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
     """A number that comes from data, or a marked size, that the program needs the value of."""
     if _DEPENDS_ON_DATA not in failed.failure.message:
@@ -310,6 +327,7 @@ def _if_told(remedy: Remedy, *words: str) -> Rule:
 
 
 RULES: dict[str, Rule] = {
+    "faked": _faked,
     "graph break": _broken,
     "caught": _caught,
     "fixed size": _fixed,

@@ -279,3 +279,32 @@ def side_at_which_nothing_is_done(run: Run) -> None:
 
     for side in (12 if run.remedied else 8, 12):
         resized(ones(side, side))
+
+
+@case(
+    "", "why-failed",
+    cause=("UserError while tracing", "raised in"),
+    advice=(
+        "asks for the number, which runs while the operator is traced: if that is the operator's "
+        "fake, take torch.library.get_ctx().new_dynamic_size() for it"
+    ),
+    never=("the line is a library's",),
+    counts=(0, 1),
+)  # fmt: skip
+def fake_that_asks_its_data(run: Run) -> None:
+    @torch.library.custom_op("answers::expanded", mutates_args=())
+    def expanded(counts: torch.Tensor) -> torch.Tensor:
+        return torch.repeat_interleave(torch.arange(len(counts)), counts)
+
+    @expanded.register_fake
+    def _(counts: torch.Tensor) -> torch.Tensor:
+        if run.remedied:
+            return counts.new_empty(torch.library.get_ctx().new_dynamic_size())
+        return counts.new_empty(int(counts.sum()))
+
+    def regulated(x: Any, counts: Any) -> Any:
+        return x[expanded(counts)]  # cause
+
+    compiled = run.compile(regulated, fullgraph=True)
+    with run.failing():
+        compiled(ones(3, 2), torch.tensor([1, 2, 3]))
