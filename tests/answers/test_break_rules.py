@@ -145,6 +145,7 @@ FAILURES = {
     "mapped": ("picked_in_each_row", "viewed_when_transposed"),
     "ragged": ("ragged_of_equal_lengths", "halves_of_an_odd_length"),
     "nothing to run": ("backend_that_returns_nothing", "backend_that_fails"),
+    "faked": ("fake_that_asks_its_data", "asked_whether_a_count_is_odd"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
