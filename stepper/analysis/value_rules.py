@@ -254,8 +254,8 @@ def _automatic(it: Changing) -> Advice | None:
     or_else = "" if constant else ", or keep it in a tensor"
     dynamic = Dynamic(it.history.capabilities.compile)
     return it.advise(
-        f"Dynamo has made {it.name} an input of the graph by itself. To save the entry for its "
-        f"first value: {dynamic}{or_else}.",
+        f"{compiler(it.history)} has made {it.name} an input of the graph by itself. To save the "
+        f"entry for its first value: {dynamic}{or_else}.",
         f"{entry} has it as an input",
         (dynamic,),
     )
