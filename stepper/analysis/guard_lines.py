@@ -224,10 +224,7 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
     items = [each.translation for each in found]
     made = sum(is_made(recording, item, name) for item in items)
     if made:
-        yield Line(
-            f"{name} is made by the function itself ({plural(made, 'entry')}), so no guard looks "
-            "at it: ask about what it is made from"
-        )
+        yield _is_made_by("the function itself", name, made)
         return
     own = next((item for item in items if item.name.rpartition(".")[2] == name), None)
     if own is not None and path.steps:
@@ -246,10 +243,7 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
         return
     inside = sum(is_made_inside(recording, item, name) for item in items)
     if inside:
-        yield Line(
-            f"{name} is made by an inlined function ({plural(inside, 'entry')}), so no guard looks "
-            "at it: ask about what it is made from"
-        )
+        yield _is_made_by("an inlined function", name, inside)
         return
     yield Line(
         f"nothing is called {name} in what was compiled: if that is called otherwise there, ask by "
@@ -259,6 +253,13 @@ def _not_near(recording: Recording, expression: str, found: list[Guarded]) -> It
     for function, item in [*reversed(told.items())][:_MOST]:
         called = ", ".join(sorted(arguments_of(recording, item))) or "no arguments"
         yield Line(f"  {function_name(function)} has {called}", role="dim")
+
+
+def _is_made_by(what: str, name: str, entries: int) -> Line:
+    return Line(
+        f"{name} is made by {what} ({plural(entries, 'entry')}), so no guard looks at it: "
+        "ask about what it is made from"
+    )
 
 
 def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[Line]:

@@ -7,6 +7,8 @@ the compiler calls `args[0]` is `x` in the model's `forward`, and a person asks 
 
 from __future__ import annotations
 
+import itertools
+import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
@@ -105,29 +107,27 @@ def _has_handed(state: State) -> bool:
 def inlined_as(recording: Recording, item: Translation, name: str) -> list[str]:
     """What a variable is where the outermost inlined functions begin that have it, as sources: a
     person asks about `self` of the `forward` that is called."""
-    found = _inlined(recording, item, name)
-    return [source for source, depth in found.items() if depth == min(found.values())]
+    outermost = itertools.groupby(_inlined(recording, item, name), operator.itemgetter(0))
+    _, found = next(outermost, (0, ()))
+    return [*dict.fromkeys(source for _, source in found)]
 
 
 def inlined_anywhere(recording: Recording, item: Translation, name: str) -> list[str]:
     """What a variable is where inlined functions begin, as sources, the outermost first."""
-    found = _inlined(recording, item, name)
-    return sorted(found, key=lambda source: found[source])
+    return [*dict.fromkeys(source for _, source in _inlined(recording, item, name))]
 
 
-def _inlined(recording: Recording, item: Translation, name: str) -> dict[str, int]:
-    """The sources of a variable, with how deep the outermost inlined function is that has it so."""
+def _inlined(recording: Recording, item: Translation, name: str) -> Iterator[tuple[int, str]]:
+    """How deep inlined functions are that have a variable, the outermost first, and its source."""
     attempts = recording.attempts(item.id)
     frames = recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []
-    found: dict[str, int] = {}
     for frame in sorted(frames, key=lambda frame: frame.depth):
         if recording.has(frame.first_moment):
             state = recording.state(frame.first_moment)
             value = state.values.get(state.top.locals.get(name, 0))
             if value is not None and value.source:
                 is_cell = _CELL.fullmatch(value.source) is not None
-                found.setdefault(value.source + _CONTENT * is_cell, frame.depth)
-    return found
+                yield frame.depth, value.source + _CONTENT * is_cell
 
 
 def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:

@@ -18,6 +18,8 @@ from stepper._C import fields as fields_of
 
 class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 """A class's own name, whatever its metaclass says."""
+classes_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+"""A class and its bases, in the order in which they are asked, whatever its metaclass says."""
 is_subclass = type.__subclasscheck__
 """(parent, child): asks neither. A lookup would ask a metaclass's `__hash__`, `in` its `__eq__`."""
 

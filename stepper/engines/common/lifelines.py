@@ -9,13 +9,13 @@ import gc
 import sys
 import types
 import weakref
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from stepper.engines.common.words import object_text
 from stepper.model.cache import Lifeline
 from stepper.model.program import PythonFrame
 from stepper.support.pythons_own import is_own_module
-from stepper.support.words import is_subclass, plain_text
+from stepper.support.words import classes_of, is_subclass, plain_text
 
 _HEAP_TYPE = 1 << 9
 _HOLDERS = 8
@@ -76,10 +76,7 @@ def _lasting(value: object) -> bool:
     return False
 
 
-_order = type.__dict__["__mro__"].__get__
-
-
-def _is_class(value: object) -> bool:
+def _is_class(value: object) -> TypeGuard[type]:
     return is_subclass(type, type(value))
 
 
@@ -117,7 +114,7 @@ def _holder_text(holder: object, value: object) -> str:
         return "a closure's cell"
     if kind in (list, tuple, set, frozenset):
         # What a class refers to in itself (its MRO) is no reason for it to live.
-        if kind is tuple and _is_class(value) and holder is _order(value):
+        if kind is tuple and _is_class(value) and holder is classes_of(value):
             return ""
         return f"a {kind.__name__} of {len(holder)}"  # type: ignore[arg-type]  # its exact type was asked for
     if (_is_class(value) and kind is types.GetSetDescriptorType) or _watches(kind):

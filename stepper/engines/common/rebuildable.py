@@ -28,7 +28,7 @@ from stepper._C import fields as fields_of
 from stepper.debuggee.described import Described
 from stepper.engines.common.values import FROZEN, MAX_ITEMS, describe
 from stepper.model.value import CLASS_FACT, MEMBER_FACT, Value
-from stepper.support.words import class_name, plain_text
+from stepper.support.words import class_name, classes_of, plain_text
 
 MAX_BYTES = 16_384
 """How long a container's literal may be."""
@@ -40,7 +40,6 @@ _CONTAINERS = frozenset({list, tuple, dict, set, frozenset})
 _LITERAL = frozenset({type(None), bool, int, str, bytes})
 _MAX_BITS = 1024
 _HEAP_TYPE = 1 << 9
-_mro = type.__dict__["__mro__"].__get__
 _flags = type.__dict__["__flags__"].__get__
 _qualname = type.__dict__["__qualname__"].__get__
 _class_dict = type.__dict__["__dict__"].__get__
@@ -173,12 +172,12 @@ def class_at(module: str, qualname: str) -> type | None:
 def field_names(kind: type) -> tuple[str, ...] | None:
     """The fields of a dataclass or a named tuple; None for any other class."""
     own = _class_dict(kind)
-    if _mro(kind)[1:] == (tuple, object):
+    if classes_of(kind)[1:] == (tuple, object):
         names = own.get("_fields")
         return names if type(names) is tuple else None
     if type(kind) not in (type, abc.ABCMeta):
         return None
-    if not all(_flags(base) & _HEAP_TYPE for base in _mro(kind)[:-1]):
+    if not all(_flags(base) & _HEAP_TYPE for base in classes_of(kind)[:-1]):
         return None
     fields = own.get("__dataclass_fields__")
     return tuple(fields) if type(fields) is dict else None
@@ -192,7 +191,7 @@ def slot(kind: type, name: str) -> Any:
 
 
 def _in_classes(kind: type, name: str) -> Iterator[Any]:
-    return (names[name] for names in map(_class_dict, _mro(kind)) if name in names)
+    return (names[name] for names in map(_class_dict, classes_of(kind)) if name in names)
 
 
 def _fields(value: Any, kind: type, names: tuple[str, ...]) -> dict[str, Any] | None:

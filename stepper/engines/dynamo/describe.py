@@ -52,9 +52,14 @@ from stepper.model.method_names import Owner, owner_of
 from stepper.model.trace import Block
 from stepper.model.value import MODULE_FACT, Item, TensorMeta, Value, ValueId
 from stepper.recording.packing import pack
-from stepper.support.words import callable_name, class_name, is_plain, is_subclass, plain_text
-
-_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+from stepper.support.words import (
+    callable_name,
+    class_name,
+    classes_of,
+    is_plain,
+    is_subclass,
+    plain_text,
+)
 
 _DICTS = frozenset({collections.OrderedDict, collections.defaultdict})
 """Kinds of dict that are read here; an exact one is read in C."""
@@ -92,7 +97,7 @@ class DynamoDescriber(Describer):
 
     def kind(self, kind: type) -> tuple[Recipe, str, str, str]:
         cls = class_name(kind)
-        names = [base.__name__ for base in _mro(kind)]
+        names = [base.__name__ for base in classes_of(kind)]
         name = next((name for name in names if name in _RECIPES), "")
         recipe = _RECIPES.get(name, BY_NAME)
         if name in _SPECIAL:
@@ -184,7 +189,7 @@ class DynamoDescriber(Describer):
             return CONSTANT
         if kind is NullVariable:
             return NOTHING
-        lazy = any(base.__name__ == "LazyVariableTracker" for base in _mro(kind))
+        lazy = any(base.__name__ == "LazyVariableTracker" for base in classes_of(kind))
         return LAZY if lazy else ORDINARY
 
     def inner(self, tracker: object) -> object | None:

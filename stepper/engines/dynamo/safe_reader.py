@@ -31,12 +31,11 @@ from stepper.engines.dynamo import guard_tree
 from stepper.engines.dynamo.guard_times import ask_leaf, tree_time
 from stepper.engines.dynamo.guard_tree import Check, dict_passes
 from stepper.model.cache import GuardRow, Verdict
-from stepper.support.words import is_plain, plain_text
+from stepper.support.words import classes_of, is_plain, plain_text
 
 MAX_KEYS = 1000
 """A dictionary with more keys is not searched for a key whose comparison could run code."""
 
-_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _class_dict: Callable[[type], Mapping[str, Any]] = type.__dict__["__dict__"].__get__
 _is_subclass = type.__subclasscheck__
 
@@ -475,7 +474,7 @@ _NONE = object()
 
 
 def _in_classes(kind: type, name: str) -> Any:
-    for base in _mro(kind):
+    for base in classes_of(kind):
         found = _class_dict(base).get(name, _NONE)
         if found is not _NONE:
             return found
