@@ -25,7 +25,7 @@ a function is to be one graph, and where Dynamo's setting of this name is on."""
 max_instructions = 200_000
 """Instructions that one translation may interpret, before the frame is given up."""
 
-max_inline_depth = 40
+max_inline_depth = 50
 """Calls within calls that are inlined."""
 
 verbose = False

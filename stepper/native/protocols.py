@@ -68,10 +68,12 @@ class Output(Protocol):
     keys: list[Source]
     state: GlobalState
     grad_enabled: bool
+    inference: bool
     altered: list[int]
     handled: bool
     broken: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]
+    transforms: tuple[object, ...]
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""

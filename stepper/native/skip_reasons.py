@@ -234,10 +234,6 @@ def _under_autocast(call: Call) -> str:
     return "autocast is active" if versions.autocast_is_on() else ""
 
 
-def _in_inference_mode(call: Call) -> str:
-    return "inference mode is active" if torch.is_inference_mode_enabled() else ""
-
-
 def _without_tensors(call: Call) -> str:
     wanted = call.is_captured_at_all or demanded.get(call.code)
     return "" if wanted or has_tensor_in_frame(*call) else "no tensor is in sight"
@@ -262,7 +258,6 @@ REASONS = (
     Reason("transform", _in_a_transform),
     Reason("saved tensors", _saves_with_hooks),
     Reason("autocast", _under_autocast),
-    Reason("inference mode", _in_inference_mode),
     Reason("no tensor", _without_tensors, innocent=True),
 )
 """In the order in which they are asked."""

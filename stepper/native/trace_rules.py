@@ -24,6 +24,8 @@ _NOT_INLINED = tuple(
     os.path.join(TORCH, name) + ("" if name.endswith(".py") else os.sep) for name in _COMPILERS
 )
 """What of torch is not interpreted like the program: compilers, and what they are made of."""
+_COMPTIME = os.path.join(TORCH, "_dynamo", "comptime.py")
+"""What Dynamo does while it traces; in eager that is nothing, or what is to be done instead."""
 _given_up: PerCode[str] = PerCode()
 """Why the translation of a code has led to nothing."""
 
@@ -82,7 +84,7 @@ def why_not_inline(function: types.FunctionType) -> str:
         return ""
     if filename.startswith(STEPPER):
         return f"{code.co_qualname} is stepper's own"
-    if filename.startswith(_NOT_INLINED):
+    if filename.startswith(_NOT_INLINED) and filename != _COMPTIME:
         return f"{function.__module__}.{code.co_qualname} of torch"
     if reads_its_frame(code):
         return f"{code.co_qualname}, which may read its own frame"

@@ -196,7 +196,7 @@ _record_function: Callable[..., AbstractContextManager[object]] = (
 )
 
 
-_inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
+inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
 _sdpa_kernel: Callable[..., AbstractContextManager[object]] = attention.sdpa_kernel
 ATTENTION_KINDS: type = attention.SDPBackend
 """Its members are constants that C has made."""
@@ -235,7 +235,7 @@ def sdpa_arguments(made: contextlib._GeneratorContextManager[object]) -> tuple[A
 
 def enter_inference_mode(mode: bool) -> AbstractContextManager[object]:
     """In inference mode, or out of it, from here on."""
-    return _enter(_inference_mode(mode))
+    return _enter(inference_mode(mode))
 
 
 def enter_vmap(*given: object) -> AbstractContextManager[object]:
@@ -485,9 +485,18 @@ def is_view(tensor: torch.Tensor) -> bool:
     return bool(tensor._is_view())
 
 
-def version_of(tensor: torch.Tensor) -> int:
-    """How often a tensor was changed in place."""
-    return int(tensor._version)
+def version_of(tensor: torch.Tensor) -> int | None:
+    """How often a tensor was changed in place; None: it was made in inference mode, and nobody
+    counts."""
+    return None if tensor.is_inference() else int(tensor._version)
+
+
+def with_version(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor that shows the same as one that was made in inference mode, and counts."""
+    with inference_mode(False), torch.no_grad():
+        made = torch.empty(0, dtype=tensor.dtype, device=tensor.device)
+        place = tensor.storage_offset(), tensor.size(), tensor.stride()
+        return made.set_(tensor.untyped_storage(), *place)
 
 
 def set_versions(versions: Sequence[tuple[torch.Tensor, int]]) -> None:

@@ -45,9 +45,9 @@ class Before:
             if len(self.generators) > 1:
                 torch.cuda.set_rng_state_all(self.generators[1:])
         for each, held, version in self.inputs:
-            if version_of(each) != version:
+            if version is None or version_of(each) != version:
                 each.detach().copy_(held)
-        set_versions([(each, version) for each, _, version in self.inputs])
+        set_versions([(each, v) for each, _, v in self.inputs if v is not None])
 
 
 def _before(draws: bool, *written: torch.Tensor) -> Before:

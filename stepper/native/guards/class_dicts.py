@@ -205,7 +205,7 @@ _FIXED = (
     type(None), type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 """Classes of which nobody can make another object in the place of one."""
-_CONSTANTS = (int, bool, str, bytes)
+_CONSTANTS = (bool, str, bytes)
 _PARTS: dict[type, tuple[str, ...]] = {
     property: ("fget", "fset", "fdel"),
     staticmethod: ("__func__",),

@@ -243,6 +243,11 @@ class GuardBuilder:
     def GRAD_MODE(self, guard: Guard) -> None:
         """Whether gradients are recorded; the global state has it."""
 
+    def INFERENCE_MODE(self, guard: Guard) -> None:
+        """Whether inference mode is active."""
+        self.scope["___inference_mode"] = torch.is_inference_mode_enabled
+        self.add(f"___inference_mode() == {self.state.inference}")
+
     def DETERMINISTIC_ALGORITHMS(self, guard: Guard) -> None:
         """Whether algorithms must be deterministic; the global state has it."""
 

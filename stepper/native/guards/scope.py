@@ -23,6 +23,7 @@ class GlobalState:
         self.guard = versions.GlobalStateGuard()
         self.default_device = versions.default_device()
         self.grad_enabled = torch.is_grad_enabled()
+        self.inference = torch.is_inference_mode_enabled()
         self.torch_function = versions.is_torch_function_enabled()
 
 

@@ -162,6 +162,8 @@ class Translation:
         install = self.output.install_guard
         install(None, GuardBuilder.GLOBAL_STATE)
         install(None, GuardBuilder.GRAD_MODE)
+        if self.state.inference:
+            install(None, GuardBuilder.INFERENCE_MODE)
         install(None, GuardBuilder.DETERMINISTIC_ALGORITHMS)
         install(None, GuardBuilder.DEFAULT_DEVICE)
         install(None, GuardBuilder.BACKEND_MATCH, self.backend)

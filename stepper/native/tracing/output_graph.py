@@ -54,11 +54,13 @@ from stepper.native.versions import (
     begin_transform,
     end_of,
     enter_inference_mode,
+    inference_mode,
     is_view,
     is_wrapped,
     set_grad_enabled,
     transforms_active,
     version_of,
+    with_version,
 )
 from stepper.support.outside import comes_from_outside
 
@@ -156,6 +158,8 @@ class OutputGraph:
         self.spent = 0
         """Instructions interpreted, and items made, so far."""
         self.grad_enabled = state.grad_enabled
+        self.inference = state.inference
+        """Whether inference mode is active. Operators run on fake tensors outside of it."""
         self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
         """What makes the modes in which operators run, beside the gradient mode."""
         self.transforms: tuple[object, ...] = ()
@@ -282,7 +286,8 @@ class OutputGraph:
             warnings.simplefilter("ignore")
             try:
                 make = self.shapes.fake_tensor
-                fake = call_undisturbed(make, self.fake_mode, source, value)
+                plain = with_version(value) if value.is_inference() else value
+                fake = call_undisturbed(make, self.fake_mode, source, plain)
             except Exception as error:
                 if comes_from_outside(error):
                     raise
@@ -404,7 +409,9 @@ class OutputGraph:
                 for mode in self.modes:
                     stack.enter_context(mode())
                 warnings.simplefilter("ignore")
-                set_grad_enabled(self.grad_enabled)
+                if self.state.inference:
+                    stack.enter_context(inference_mode(False))
+                set_grad_enabled(self.grad_enabled and not self.inference)
                 if self.transforms:
                     stack.enter_context(transforms_active(self.transforms))
                 if op == "call_method":
@@ -504,7 +511,8 @@ class OutputGraph:
                 return ListVariable.new(items, guards)
             return GraphOutputVariable(proxy, items, type(value), guards=guards)
         modes = {each.target for each in self.graph.nodes}
-        if called(node) == "is_inference" and enter_inference_mode in modes:
+        inference = self.state.inference or enter_inference_mode in modes
+        if called(node) == "is_inference" and inference:
             raise unimplemented("a question for inference mode, where it has been entered")
         if value is not None and type(value) is not torch.dtype and not _is_known(node):
             raise unimplemented(f"{called(node)} of a tensor, which is no tensor,")

@@ -372,7 +372,8 @@ class VariableBuilder:
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return UserDefinedObjectVariable(value, source=self.source, guards=guards)
         require(self.tx.output, type(value), "__getattribute__", "__getattr__")
-        if value.is_inference():  # it has no version, by which changes in place are known
+        plain = not (value.requires_grad or value.is_conj() or value.is_neg())
+        if value.is_inference() and not (plain and self.tx.output.state.inference):
             raise unimplemented(f"tensor {self.source.name()} was made in inference mode")
         proxy = self.tx.output.placeholder(self.source, value)
         guards = self.install_guards(GuardBuilder.TENSOR_MATCH, value)

@@ -429,6 +429,11 @@ def _len(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
         return value.call_method(tx, "__len__", [], {})
     if hasattr(value, "length"):
         found: VariableTracker = value.length(tx)
+        if found.python_type() is bool:
+            found = ConstantVariable(int(found.as_python_constant()), guards=found.guards)
+        whole = found.python_type() is int
+        if not whole or not binary_op(tx, operator.ge, found, ConstantVariable(0)).truth(tx):
+            raise value.refuse("the length")
         return found
     return None
 

@@ -43,7 +43,7 @@ from stepper.native.versions import (
 if TYPE_CHECKING:
     from torch.fx.node import Argument, Node
 
-    from stepper.native.protocols import Output, Translator
+    from stepper.native.protocols import Codegen, Output, Translator
 
 MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
     torch.autocast: (enter_autocast, autocast_arguments, True),
@@ -184,24 +184,33 @@ class ModeVariable(ContextManagerVariable):
     def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
         output = tx.output
         function, _, of_operators = MODES[self.kind]
+        if output.state.inference and self.kind is torch.inference_mode and not self.given[0]:
+            raise unimplemented("a block out of inference mode, in a frame that is called in it")
         entered = self._add(output, function, *self.given)
         before, given = output.modes, self.given
-        if of_operators:
-            output.modes = (*before, lambda: self.kind(*given))
         output.side_effects.changes += 1
-        output.trail.append(lambda: setattr(output, "modes", before))
-        grad_enabled = output.grad_enabled
-        if self.kind is torch.inference_mode:  # of fake tensors, that is all that it does
-            note_grad_mode(tx, not given[0])
+        if of_operators:
+            _note(output, "modes", (*before, lambda: self.kind(*given)))
+        grad_enabled, inference = output.grad_enabled, output.inference
+        if self.kind is torch.inference_mode:
+            _note(output, "grad_enabled", not given[0])
+            _note(output, "inference", given[0])
 
         def leave(tx: Translator) -> None:
             self._add(output, leave_mode, entered)
-            inside, output.modes = output.modes, before
             output.side_effects.changes += 1
-            output.trail.append(lambda: setattr(output, "modes", inside))
-            note_grad_mode(tx, grad_enabled)
+            _note(output, "modes", before)
+            _note(output, "grad_enabled", grad_enabled)
+            _note(output, "inference", inference)
 
         return ExitVariable(leave, guards=self.guards), InsideVariable(self.python_type())
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.kind is not torch.inference_mode:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(self.kind)
+        codegen.load_const(self.given[0])
+        codegen.call(1)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name != "clone" or self.kind is not torch.inference_mode:
@@ -273,11 +282,11 @@ def set_grad_mode(tx: Translator, mode: bool) -> None:
     node = output.graph.create_node("call_function", set_grad_enabled, (mode,))
     output.note_node(node, None, NO_GUARDS)
     output.side_effects.changes += 1
-    note_grad_mode(tx, mode)
+    _note(output, "grad_enabled", mode)
 
 
-def note_grad_mode(tx: Translator, mode: bool) -> None:
-    """The operators of the translation use this mode from here on."""
-    output = tx.output
-    before, output.grad_enabled = output.grad_enabled, mode
-    output.trail.append(lambda: setattr(output, "grad_enabled", before))
+def _note(output: Output, name: str, value: object) -> None:
+    """What is set is this from here on."""
+    before = getattr(output, name)
+    setattr(output, name, value)
+    output.trail.append(lambda: setattr(output, name, before))

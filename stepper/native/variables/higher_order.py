@@ -10,13 +10,19 @@ operator gives its functions are nodes that are there while these are interprete
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
+from functools import partial
+from types import CodeType
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 import torch.fx
+from torch.utils.hooks import RemovableHandle
 
-from stepper.native.exc import Unsupported, unimplemented
+from stepper import _C
+from stepper.native.bytecode.opcodes import listing
+from stepper.native.exc import RestartAnalysis, Unsupported, unimplemented
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -28,9 +34,15 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.functions import BaseUserFunctionVariable
 from stepper.native.variables.lists import BaseListVariable, TupleVariable
 from stepper.native.variables.sym_node import SymNodeVariable
-from stepper.native.variables.tensor import TensorVariable, storage_of
+from stepper.native.variables.tensor import (
+    ANSWERS,
+    TensorVariable,
+    is_graph_method,
+    storage_of,
+)
 from stepper.native.versions import (
     checkpoint,
     checkpointed,
@@ -42,7 +54,7 @@ from stepper.native.versions import (
 )
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Output, Translator
+    from stepper.native.protocols import Codegen, Output, Translator
 
 
 _EXISTING = (ValueMutationExisting, AttributeMutationExisting)
@@ -309,8 +321,70 @@ def _stand_in(tx: Translator, tensor: VariableTracker, sliced: bool) -> Variable
     return tx.call_in_graph("call_method", "view_as", [tensor, tensor], {})
 
 
-def _facts(leaf: VariableTracker) -> object:
+def _facts(leaf: VariableTracker) -> tuple[object, ...]:
     if not isinstance(leaf, TensorVariable):
-        return None
+        return ()
     fake = leaf.fake
     return fake.dtype, fake.device, fake.shape, fake.stride()
+
+
+def register_hook(tx: Translator, tensor: TensorVariable, hook: VariableTracker) -> VariableTracker:
+    """Have the gradient of what the graph has made go through a function, as a graph of its own."""
+    output = tx.output
+    plain = not (tensor.proxy.node in output.graphargs or output.modes or output.transforms)
+    code = hook.get_function().__code__ if isinstance(hook, BaseUserFunctionVariable) else None
+    if code is None or not (plain and _computes(code)):
+        raise unimplemented("Tensor.register_hook of what may do more than compute")
+    gradient = _stand_in(tx, tensor, False)
+    region = Region(tx, hook, [gradient], {})
+    if len(region.given()) != 1 or _facts(region.result)[:3] != _facts(tensor)[:3]:
+        raise unimplemented("Tensor.register_hook of what gives no such gradient")
+    own = gradient.as_proxy().node
+    body = region.take_out(output, [own])
+    output.erase(own)
+    tx.call_in_graph("call_function", hooked, [tensor, body], {})
+    return HandleVariable(tx.root.current_instruction.index)
+
+
+def _computes(code: CodeType) -> bool:
+    """Whether all that a function does is to compute with what it is given: it asks nothing of it,
+    for a gradient is not what its tensor is, and reads nothing that may be another until then."""
+    return (
+        code.co_argcount == 1
+        and not (code.co_freevars or code.co_kwonlyargcount or code.co_flags & _OPEN)
+        and all(is_graph_method(name) and name not in ANSWERS for name in code.co_names)
+        and all(i.target is None and i.opname not in _ASK for i in listing(code).instructions)
+    )
+
+
+_OPEN = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+_ASK = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "IS_OP", "CONTAINS_OP", "MAKE_FUNCTION"})
+
+
+@torch.fx.node.has_side_effect
+def hooked(tensor: torch.Tensor, body: torch.fx.GraphModule) -> torch.Tensor:
+    """A node of graphs: the tensor's gradient goes through a graph."""
+    tensor.register_hook(partial(_through, body))  # type: ignore[no-untyped-call]  # torch leaves it untyped
+    return tensor
+
+
+def _through(body: torch.fx.GraphModule, gradient: torch.Tensor) -> object:
+    return body.forward(gradient)[0]
+
+
+_C.set_skip(_through.__code__, "recursive")
+
+
+@tracker_class
+class HandleVariable(VariableTracker):
+    """What takes a hook away again: nobody can have it, for the graph registers the hook."""
+
+    made_at: int
+    """The instruction of the frame that has made it: where it is needed, the graph is broken
+    before that."""
+
+    def python_type(self) -> type:
+        return RemovableHandle
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise RestartAnalysis(self.made_at, "Tensor.register_hook, of which the handle is needed")

@@ -10,10 +10,12 @@ there, and going through it is refused.
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
+from stepper.native.exc import RestartAnalysis
 from stepper.native.source import CallSource, member
 from stepper.native.variables.base import (
     Arguments,
@@ -73,8 +75,12 @@ class SetVariable(HasBuiltinMethods):
         (`_given`); or None: empty.
     steps: what was done to it then.
     elements: what is in it now, in any order.
+    used_at: the instruction of the frame that has made something of it, where that cannot be made
+        later; None: it can.
     layout: another one once something was done to it that may have changed the order.
     """
+
+    used_at: int | None = None
 
     def __init__(
         self,
@@ -170,14 +176,14 @@ class SetVariable(HasBuiltinMethods):
         made = self.call_method(tx, name, [other], {})
         return tx.output.side_effects.latest(self) if name in _CHANGING else made
 
-    def refuse_if_changed(self, what: str) -> None:
-        """What is made of a set that existed is made of it as it was.
-
-        Raises:
-            Unsupported: it was changed.
-        """
-        if isinstance(self.mutation_type, ValueMutationExisting) and self.steps:
-            raise self.refuse(f"{what}, once it was changed,")
+    def as_it_is(self, tx: Translator) -> SetVariable:
+        """This set, to make something of: of one that existed, and was changed, nobody can make it
+        later any more."""
+        if not isinstance(self.mutation_type, ValueMutationExisting) or not self.steps:
+            return self
+        clone = copy.copy(self)
+        clone.used_at = tx.root.current_instruction.index
+        return clone
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
@@ -235,6 +241,9 @@ class SetVariable(HasBuiltinMethods):
 
     def push_as_it_was(self, codegen: Codegen) -> None:
         """Push a set that is like this one was; what was done to it since does not count."""
+        if self.used_at is not None:
+            why = self.refuse("use in a set, once it was changed,")
+            raise RestartAnalysis(self.used_at, str(why))
         if self.source is not None:
             codegen(self.source)
         else:
@@ -288,8 +297,7 @@ def _given(tx: Translator, value: VariableTracker) -> object:
     """What a set is made of or updated with, as what gives its elements in the same way: a
     constant, a dictionary of constants, or the tracker of a set."""
     if isinstance(value, SetVariable):
-        value.refuse_if_changed("use in a set")
-        return value
+        return value.as_it_is(tx)
     if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset | str | bytes):
         return value.value
     keys = tuple(key_of(item) for item in value.unpack(tx))

@@ -282,6 +282,11 @@ class TensorVariable(VariableTracker):
 
             require(tx.output, self.class_type, name)
             return array_of(tx, self)
+        if name == "register_hook" and len(args) == 1 and not kwargs:
+            from stepper.native.variables.higher_order import register_hook
+
+            require(tx.output, self.class_type, name)
+            return register_hook(tx, self, tx.realize(args[0]))
         counts = tx.f_code.co_filename.startswith(OPTIMIZERS)  # its steps, in tensors
         scalars = (tx.output.shapes.scalars or counts) and not (args or kwargs)
         if name in ("item", "tolist") and scalars:

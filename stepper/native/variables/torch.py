@@ -66,6 +66,7 @@ _STATE: dict[object, object] = {
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
     torch.cuda.is_available: lambda tx: torch.cuda.is_available(),
     torch.is_autocast_enabled: lambda tx: _outside_of_modes(tx),
+    torch.is_inference_mode_enabled: lambda tx: _in_inference_mode(tx),
     torch.compiler.is_compiling: lambda tx: not _computes_otherwise(tx),
     torch.compiler.is_dynamo_compiling: lambda tx: not _computes_otherwise(tx),
     torch.compiler.is_exporting: lambda tx: False,
@@ -103,6 +104,11 @@ def _outside_of_modes(tx: Translator) -> bool:
     if tx.output.modes:
         raise unimplemented("a question for autocast, where it has been entered")
     return False
+
+
+def _in_inference_mode(tx: Translator) -> bool:
+    tx.output.install_guard(None, GuardBuilder.INFERENCE_MODE)
+    return tx.output.inference
 
 
 _QUESTIONS = frozenset(

@@ -553,7 +553,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return type(lookup(type(self.value), name)) is not types.MemberDescriptorType
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if type(lookup(type(self.value), "__call__")) is not types.FunctionType:
+        if type(lookup(type(self.value), "__call__")) not in (types.FunctionType, staticmethod):
             raise self.refuse("a call")
         method = self.attribute_of_class(tx, "__call__")
         return method.call_function(tx, args, kwargs)

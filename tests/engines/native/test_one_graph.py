@@ -145,7 +145,6 @@ SKIPPED: dict[str, tuple[Program, Run]] = {
     "transform": (doubles, within(under_vmap)),
     "saved tensors": (doubles, within(hooks_of_saved_tensors)),
     "autocast": (doubles, within(lambda: torch.autocast("cpu"))),
-    "inference mode": (doubles, within(torch.inference_mode)),
 }
 """For each reason not to look at a frame, a call that has it."""
 

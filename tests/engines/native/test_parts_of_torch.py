@@ -308,3 +308,25 @@ def test_a_distribution_with_lazy_properties_is_made_in_the_graph() -> None:
     explanation = native.explain(drawn)(X)
     assert (explanation.graph_count, explanation.breaks) == (1, [])
     assert str(native.optimize(run_graph)(drawn)(X)) == str(drawn(X))
+
+
+def test_what_dynamo_does_while_it_traces_is_what_it_is_in_eager() -> None:
+    from torch._dynamo.comptime import comptime
+
+    def noting(context: object) -> None:
+        LOG.append("traced")
+
+    def instead() -> None:
+        LOG.append("instead")
+
+    def deep(x: torch.Tensor, n: int) -> torch.Tensor:
+        comptime(noting, fallback_fn=instead)
+        return x if n == 0 else deep(x + 1, n - 1)
+
+    def program(x: torch.Tensor) -> Any:
+        comptime.print_graph()
+        return deep(x, 30)
+
+    expected = outcome(program, X)
+    LOG.clear()
+    assert str(outcome(one_graph(program), X)) == str(expected)

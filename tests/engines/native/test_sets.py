@@ -43,6 +43,20 @@ def changed(x: Any, given: set[int]) -> Any:
     return x + len(given), given, 40 in given
 
 
+def made_of_a_changed_one(x: Any, given: set[int]) -> Any:
+    y = x.sin()
+    given.add(40)
+    made = given | {5}
+    return y * len(made), made, 5 in made
+
+
+def asked_of_a_changed_one(x: Any, given: set[int]) -> Any:
+    given.add(40)
+    extra = {5}
+    extra.update(given)
+    return x.sin() * len(given | {7, 8}) + len(extra)
+
+
 def gone_through(x: Any, given: set[int]) -> Any:
     for n in given:
         x = x * n
@@ -65,6 +79,12 @@ def test_a_tuple_in_a_set_stays_the_same_object() -> None:
 def test_a_new_set_is_captured(function: Any) -> None:
     explanation = check(function, torch.ones(3))
     assert (explanation.graph_count, explanation.breaks) == (1, []), str(explanation)
+
+
+@pytest.mark.parametrize("given", [set(), {1, 2, 3}, {64, 8, 16}])
+def test_what_is_made_of_a_changed_set_is_known_where_nobody_has_it(given: set[int]) -> None:
+    assert check(asked_of_a_changed_one, torch.ones(3), given).breaks == []
+    assert check(made_of_a_changed_one, torch.ones(3), given).graph_count == 2
 
 
 @pytest.mark.parametrize("function", [changed, gone_through])

@@ -68,6 +68,20 @@ def test_zero_and_one_are_known() -> None:
     assert count(f) == 4
 
 
+def test_a_number_of_a_class_that_changes_is_a_symbol() -> None:
+    class Scale:
+        by = 2
+
+    def f(x: torch.Tensor, scale: Scale) -> torch.Tensor:
+        return x * scale.by
+
+    call = captured(f)
+    for by in (2, 3, 4, 9):
+        Scale.by = by
+        assert call(torch.ones(2), Scale()).tolist() == [by, by]
+    assert count(f) == 2
+
+
 def test_everything_is_a_symbol_at_once_if_asked_for() -> None:
     def f(x: torch.Tensor, y: torch.Tensor, n: int) -> torch.Tensor:
         return torch.cat([x, y]) * n

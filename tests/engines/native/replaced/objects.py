@@ -41,6 +41,30 @@ def property_that_is_cached() -> Iterator[Any]:
 
 
 @case
+def number_of_a_class() -> Iterator[Any]:
+    class Meta(type):
+        count = 4
+
+    class Thing(metaclass=Meta):
+        by = 2
+
+        def __len__(self) -> int:
+            return self.by
+
+    thing = Thing()
+    yield lambda x: (x * thing.by + Thing.by, len(thing), [*range(Thing.by)], Thing.count)
+    for number in (3, 5, True, 2.0, 1, 0, -1):
+        Thing.by = number
+        yield
+    Thing.__len__ = lambda self: 9
+    yield
+    Meta.count = 5
+    yield
+    Meta.count = 6
+    yield
+
+
+@case
 def descriptor_of_ones_own() -> Iterator[Any]:
     class Doubled:
         def __get__(self, owner: Any, kind: Any = None) -> Any:
