@@ -481,9 +481,11 @@ def release_stack_chunk() -> None:
 @final
 class EventRun:
     """Events that wait to be written. `flush` is called by the first that comes `quiet` seconds
-    after the last `take`."""
+    after the last `take`; `kinds` are all that there can be."""
 
-    def __new__(cls, flush: Callable[[], object], quiet: float) -> EventRun: ...
+    def __new__(
+        cls, flush: Callable[[], object], quiet: float, kinds: tuple[str, ...]
+    ) -> EventRun: ...
     def add(
         self,
         moment: int,
@@ -509,9 +511,9 @@ class EventRun:
     ) -> None:
         """Add an event of an earlier moment, behind what else happened at that one."""
 
-    def take(self) -> tuple[int, int, bytes] | None:
-        """The events that wait: the first one's number, how many there are, and an encoded
-        `stepper.recording.schema.Events`; None: none waits."""
+    def take(self) -> tuple[int, int, int, int, bytes, bytes] | None:
+        """The events that wait, as a row of the table `events` (`stepper.recording.schema`); None:
+        none waits."""
 
 # --- what runs (csrc/evalframe/frame_hook.c) ---
 

@@ -5,7 +5,10 @@
    after a time of quiet.
 
    Some are told late, just before a commit (see guard_marks.c). They wait apart, and are put in
-   their places, by moment, when all are written. */
+   their places, by moment, when all are written.
+
+   How many there are of each kind, and between which moments, is counted beside them, so that a
+   reader need not decode what it only counts. */
 
 #include "module.h"
 
@@ -14,12 +17,16 @@
 #include "support/grow.h"
 #include "support/pack.h"
 
+#include <limits.h>
 #include <time.h>
 
 enum { COLUMNS = 5 }; /* moments, kinds, texts, refs, frames */
 
+enum { MOST_KINDS = 64 };
+
 typedef struct {
     long long moment;
+    int kind;             /* its place among all kinds */
     size_t ends[COLUMNS]; /* of this event in each column */
 } Event;
 
@@ -32,6 +39,7 @@ typedef struct {
 typedef struct {
     PyObject_HEAD
     PyObject *flush;
+    PyObject *kinds;        /* tuple of str */
     double quiet, taken_at; /* seconds */
     long long first;        /* number of the first event that waits */
     Queue inorder, late;
@@ -63,8 +71,26 @@ pack_number(Buffer *out, PyObject *number, long long *value)
     return pack_uint(out, (uint64_t)*value);
 }
 
+/* The place of a kind among all; -1 with an exception. Mostly it is the very object. */
 static int
-pack_event(Queue *queue, PyObject *const *args, Py_ssize_t count)
+kind_at(EventRun *self, PyObject *kind)
+{
+    Py_ssize_t size = self->kinds == NULL ? 0 : PyTuple_GET_SIZE(self->kinds);
+    for (Py_ssize_t i = 0; i < size; i++) {
+        if (PyTuple_GET_ITEM(self->kinds, i) == kind) {
+            return (int)i;
+        }
+    }
+    for (Py_ssize_t i = 0; i < size; i++) {
+        if (PyUnicode_Compare(PyTuple_GET_ITEM(self->kinds, i), kind) == 0) {
+            return (int)i;
+        }
+    }
+    return answer_refuse(PyExc_ValueError, "no such kind of event");
+}
+
+static int
+pack_event(Queue *queue, int kind, PyObject *const *args, Py_ssize_t count)
 {
     long long moment, unused;
     Buffer *columns = queue->columns;
@@ -77,6 +103,7 @@ pack_event(Queue *queue, PyObject *const *args, Py_ssize_t count)
     }
     Event *event = &queue->events[queue->count++];
     event->moment = moment;
+    event->kind = kind;
     for (int i = 0; i < COLUMNS; i++) {
         event->ends[i] = columns[i].size;
     }
@@ -85,13 +112,17 @@ pack_event(Queue *queue, PyObject *const *args, Py_ssize_t count)
 
 /* Add an event to a queue; -1 with an exception. */
 static int
-put(Queue *queue, PyObject *const *args, Py_ssize_t count)
+put(EventRun *self, Queue *queue, PyObject *const *args, Py_ssize_t count)
 {
     if (count < 3 || count > COLUMNS || !PyUnicode_Check(args[1]) || !PyUnicode_Check(args[2])) {
         return answer_refuse(PyExc_TypeError,
                              "an event is moment, kind, text, ref=None, frame=None");
     }
-    if (pack_event(queue, args, count) < 0) {
+    int kind = kind_at(self, args[1]);
+    if (kind < 0) {
+        return -1;
+    }
+    if (pack_event(queue, kind, args, count) < 0) {
         for (int i = 0; i < COLUMNS; i++) {
             queue->columns[i].size = queue->count == 0 ? 0
                                                        : queue->events[queue->count - 1].ends[i];
@@ -104,7 +135,7 @@ put(Queue *queue, PyObject *const *args, Py_ssize_t count)
 static PyObject *
 run_add(EventRun *self, PyObject *const *args, Py_ssize_t count)
 {
-    if (put(&self->inorder, args, count) < 0) {
+    if (put(self, &self->inorder, args, count) < 0) {
         return NULL;
     }
     if (self->flush != NULL && seconds_now() - self->taken_at > self->quiet) {
@@ -116,7 +147,7 @@ run_add(EventRun *self, PyObject *const *args, Py_ssize_t count)
 static PyObject *
 run_add_late(EventRun *self, PyObject *const *args, Py_ssize_t count)
 {
-    return answer_none(put(&self->late, args, count));
+    return answer_none(put(self, &self->late, args, count));
 }
 
 /* What happened at the newest moment. */
@@ -191,6 +222,24 @@ pack_column(EventRun *self, int column)
                : 0;
 }
 
+typedef struct {
+    long long earliest, latest;
+    unsigned char kinds[4 * MOST_KINDS]; /* how many of each, least byte first */
+} Summary;
+
+static void
+sum_up(Summary *summary, const Queue *queue)
+{
+    for (Py_ssize_t i = 0; i < queue->count; i++) {
+        const Event *event = &queue->events[i];
+        unsigned char *count = &summary->kinds[4 * event->kind];
+        for (int at = 0; at < 4 && ++count[at] == 0; at++) {
+        }
+        summary->earliest = Py_MIN(summary->earliest, event->moment);
+        summary->latest = Py_MAX(summary->latest, event->moment);
+    }
+}
+
 static PyObject *
 run_take(EventRun *self, PyObject *Py_UNUSED(ignored))
 {
@@ -205,9 +254,14 @@ run_take(EventRun *self, PyObject *Py_UNUSED(ignored))
     for (int i = 0; done == 0 && i < COLUMNS; i++) {
         done = pack_array(out, (size_t)count) < 0 ? -1 : pack_column(self, i);
     }
+    Summary summary = {.earliest = LLONG_MAX};
+    sum_up(&summary, &self->inorder);
+    sum_up(&summary, &self->late);
     PyObject *taken = done < 0 ? NULL
-                               : Py_BuildValue("Lny#", self->first, count, (const char *)out->data,
-                                               (Py_ssize_t)out->size);
+                               : Py_BuildValue("LnLLy#y#", self->first, count, summary.earliest,
+                                               summary.latest, (const char *)summary.kinds,
+                                               4 * PyTuple_GET_SIZE(self->kinds),
+                                               (const char *)out->data, (Py_ssize_t)out->size);
     if (taken != NULL) {
         forget(self);
     }
@@ -217,19 +271,28 @@ run_take(EventRun *self, PyObject *Py_UNUSED(ignored))
 static int
 run_init(EventRun *self, PyObject *args, PyObject *kwargs)
 {
-    static char *parameters[] = {"flush", "quiet", NULL};
-    PyObject *flush;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Od:EventRun", parameters, &flush,
-                                     &self->quiet)) {
+    static char *parameters[] = {"flush", "quiet", "kinds", NULL};
+    PyObject *flush, *kinds;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OdO!:EventRun", parameters, &flush,
+                                     &self->quiet, &PyTuple_Type, &kinds)) {
         return -1;
     }
+    if (PyTuple_GET_SIZE(kinds) > MOST_KINDS) {
+        return answer_refuse(PyExc_ValueError, "too many kinds of events");
+    }
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(kinds); i++) {
+        if (!PyUnicode_Check(PyTuple_GET_ITEM(kinds, i))) {
+            return answer_refuse(PyExc_TypeError, "a kind of event is a str");
+        }
+    }
     Py_XSETREF(self->flush, Py_NewRef(flush));
+    Py_XSETREF(self->kinds, Py_NewRef(kinds));
     forget(self);
     self->first = 1;
     return 0;
 }
 
-COLLECTED(flushed, EventRun, 1)
+COLLECTED(flushed, EventRun, 2)
 
 static void
 run_dealloc(EventRun *self)

@@ -13,12 +13,15 @@ attempts the innermost is seen.
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 from stepper.model.trace import Attempt, EventKind, Frame, MomentId
+from stepper.recording.catalog import Span
+from stepper.recording.events import EventMoments
 
 LOOKUP_MARKS = (EventKind.INVALIDATE, EventKind.GUARD_FAIL, EventKind.HIT)
 """The kinds of event of the cache's that share a row of marks, the rarest first."""
@@ -37,6 +40,13 @@ DEEPEST = 1000
 """Frames are not drawn deeper than that, whatever a damaged recording says: each depth is a row."""
 
 
+_NEVER = 2**63 - 1
+"""When something ends that has not ended."""
+
+Marks = Sequence[MomentId] | EventMoments
+"""When something happened, again and again."""
+
+
 class Run(NamedTuple):
     """Neighbouring columns that show the same thing."""
 
@@ -50,15 +60,15 @@ class Run(NamedTuple):
     """How many there are: 1, or more where a column is too narrow to tell them apart."""
 
 
-@dataclass
 class _Track:
     """Spans that do not overlap, in the order of time."""
 
-    firsts: list[int] = field(default_factory=list)
-    lasts: list[int | None] = field(default_factory=list)
-    ids: list[int] = field(default_factory=list)
+    def __init__(self) -> None:
+        self.firsts = array("q")
+        self.lasts = array("q")
+        self.ids = array("q")
 
-    def add(self, id: int, first: int, last: int | None) -> None:
+    def add(self, id: int, first: int, last: int) -> None:
         self.firsts.append(first)
         self.lasts.append(last)
         self.ids.append(id)
@@ -68,17 +78,16 @@ class _Track:
         keep = bisect_left(self.firsts, first)
         del self.firsts[keep:], self.lasts[keep:], self.ids[keep:]
 
-    def put_inside(self, id: int, first: int, last: int | None) -> None:
+    def put_inside(self, id: int, first: int, last: int) -> None:
         """Add a span that may lie inside of an earlier one, which then goes on after it."""
         at = bisect_right(self.firsts, first) - 1
         if at < 0 or not self._reaches(at, first):
             self.add(id, first, last)
             return
         outer, end = self.ids[at], self.lasts[at]
-        after = last is not None and (end is None or end > last)
         self.lasts[at] = first - 1
         pieces = [(id, first, last)]
-        if after and last is not None:
+        if end > last:
             pieces.append((outer, last + 1, end))
         if self.firsts[at] == first:
             del self.firsts[at], self.lasts[at], self.ids[at]
@@ -99,19 +108,18 @@ class _Track:
         return self.ids[begin], end - begin
 
     def _reaches(self, index: int, moment: int) -> bool:
-        last = self.lasts[index]
-        return last is None or last >= moment
+        return self.lasts[index] >= moment
 
 
 class _Walk(NamedTuple):
     top: int
-    frames: Sequence[Frame]
+    frames: Callable[[], Iterable[Frame]]
 
     def depth_at(self, moment: MomentId) -> int:
         """The depth of its innermost frame at a moment."""
         inside = (
             frame.depth
-            for frame in self.frames
+            for frame in self.frames()
             if frame.first_moment <= moment
             and (frame.last_moment is None or frame.last_moment >= moment)
         )
@@ -168,7 +176,7 @@ class Timeline:
     def __init__(self) -> None:
         self._attempts = _Track()
         self._depths: list[_Track] = []
-        self._marks: dict[EventKind, Sequence[MomentId]] = {}
+        self._marks: dict[EventKind, Marks] = {}
         self._newest: dict[tuple[str, int], _Walk] = {}
         """The newest walk of each thread and level."""
         self._tops: dict[int, int] = {}
@@ -187,26 +195,51 @@ class Timeline:
     def add_attempt(
         self, attempt: Attempt, frames: Iterable[Frame], *, thread: str = "", level: int = 0
     ) -> None:
-        """Add an attempt that begins later than all that were added before, with its frames.
+        """Add an attempt that begins later than all that were added before, with its frames; else
+        as `begin`."""
+        frames = sorted(frames, key=lambda frame: frame.first_moment)
+        self.begin(attempt, lambda: frames, thread=thread, level=level)
+        end = attempt.last_moment
+        self.add_frames(
+            (
+                each.id, attempt.id, each.depth, each.first_moment,
+                end if each.last_moment is None else each.last_moment,
+            )
+            for each in frames
+        )  # fmt: skip
+
+    def begin(
+        self,
+        attempt: Attempt,
+        frames: Callable[[], Iterable[Frame]],
+        *,
+        thread: str = "",
+        level: int = 0,
+    ) -> None:
+        """Add an attempt that begins later than all that were added before, without its frames.
 
         Args:
             attempt: the attempt.
-            frames: its frames.
+            frames: gives its frames; asked when a walk lies inside of it.
             thread: name of the thread in which it was made.
             level: how many walks of that thread it lies inside of.
         """
-        frames = sorted(frames, key=lambda frame: frame.first_moment)
         around = self._newest.get((thread, level - 1)) if level else None
         top = around.depth_at(attempt.first_moment) + 1 if around else 0
         self._newest[thread, level] = _Walk(top, frames)
-        self._tops[attempt.id] = top
-        self._attempts.put_inside(attempt.id, attempt.first_moment, attempt.last_moment)
-        for frame in frames:
-            depth = max(0, min(top + frame.depth, DEEPEST))
-            while len(self._depths) <= depth:
-                self._depths.append(_Track())
-            last = frame.last_moment if frame.last_moment is not None else attempt.last_moment
-            self._depths[depth].add(frame.id, frame.first_moment, last)
+        if top:
+            self._tops[attempt.id] = top
+        last = _NEVER if attempt.last_moment is None else attempt.last_moment
+        self._attempts.put_inside(attempt.id, attempt.first_moment, last)
+
+    def add_frames(self, frames: Iterable[Span]) -> None:
+        """Add frames of attempts that have been added, in the order in which they were entered."""
+        tracks = self._depths
+        for id, attempt, depth, first, last in frames:
+            at = max(0, min(self._tops.get(attempt, 0) + depth, DEEPEST))
+            while len(tracks) <= at:
+                tracks.append(_Track())
+            tracks[at].add(id, first, _NEVER if last is None else last)
 
     def top(self, attempt: int) -> int:
         """The depth at which an attempt's outermost frame is drawn: 0 for what lies inside of
@@ -214,7 +247,7 @@ class Timeline:
         """
         return self._tops.get(attempt, 0)
 
-    def set_marks(self, kind: EventKind, moments: Sequence[MomentId]) -> None:
+    def set_marks(self, kind: EventKind, moments: Marks) -> None:
         """Say at which moments, in order, the events of a kind happened; it is not copied."""
         self._marks[kind] = moments
 
@@ -232,11 +265,19 @@ class Timeline:
 
     def counts(self, kind: EventKind, window: Window) -> list[int]:
         """How many events of a kind each column of a window holds."""
-        moments = self._marks.get(kind, ())
-        return [
-            bisect_left(moments, high) - bisect_left(moments, low)
-            for low, high in map(window.moments, range(window.width))
-        ]
+        moments = self._marks.get(kind)
+        if not moments:
+            return [0] * window.width
+        bounds = [window.moments(column) for column in range(window.width)]
+        before = {at: _before(moments, at) for at in {*chain.from_iterable(bounds)}}
+        return [before[high] - before[low] for low, high in bounds]
+
+
+def _before(moments: Marks, moment: MomentId) -> int:
+    """How many of them were before another."""
+    if isinstance(moments, EventMoments):
+        return moments.before(moment)
+    return bisect_left(moments, moment)
 
 
 def _runs(track: _Track, window: Window) -> list[Run]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING
 
 from stepper.analysis.here import OF_THE_CACHE, event_at, here_lines
@@ -139,8 +138,8 @@ def events(shell: Shell, argument: str) -> None:
     if wanted:
         offset = 0
     else:
-        moments = shell.recording.event_moments(kinds)
-        offset = max(0, bisect_left(moments, shell.cursor.position) - _EVENTS // 2)
+        earlier = shell.recording.event_moments(kinds).before(shell.cursor.position)
+        offset = max(0, earlier - _EVENTS // 2)
     found = shell.recording.events(kinds=kinds, text=wanted, limit=_EVENTS, offset=offset)
     if offset:
         shell.screen.say(f"… {plural(offset, 'earlier event')}", "dim")

@@ -363,7 +363,8 @@ class SkippedFrame(msgspec.Struct, frozen=True, array_like=True):
 
 
 class EventKind(StrEnum):
-    """Kinds of things that happen, as they are named in breakpoints, filters and the timeline."""
+    """Kinds of things that happen, as they are named in breakpoints, filters and the timeline. New
+    ones stand at the end: recordings count them by their places here."""
 
     TRANSLATION = "translation"
     ATTEMPT = "attempt"

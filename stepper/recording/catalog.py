@@ -9,7 +9,7 @@ the id.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping, Set
+from collections.abc import Iterator
 from typing import NamedTuple, TypeVar
 
 import msgspec
@@ -20,6 +20,7 @@ from stepper.recording.batches import GuardRuns, NodeRuns
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
+from stepper.recording.outlines import Outlines
 from stepper.recording.packing import unpacked
 from stepper.recording.recent import Recent
 from stepper.recording.repeats import Repeat, Repeats
@@ -52,6 +53,11 @@ class _FrameRow(NamedTuple):
     first_moment: int
     last_moment: int | None
     call_moment: int | None
+
+
+Span = tuple[int, int, int, int, int | None]
+"""Where a frame stands: its number, that of its attempt, its depth, its first and its last moment.
+One whose end is not recorded ends with its attempt."""
 
 
 _FRAME_COLUMNS = ", ".join(_FrameRow._fields)
@@ -98,11 +104,7 @@ class Catalog:
         self._codes: Recent[Code] = Recent(_INSTRUCTIONS_KEPT)
         self._code_bodies: dict[int, bytes] = {}
         self._frames_of: dict[int, list[Frame]] = {}
-        self._roots: set[int] = set()
-        self._code_of: dict[int, int] = {}
-        self._newest_outlined = self._outlined = -1
-        """The newest frame with a row that was read, and the newest repeated one."""
-        self._outline_stale = True
+        self.outlines = Outlines(database, self._frames_repeated)
         self._code_decoder = msgspec.msgpack.Decoder(Code)
         self._translation_decoder = msgspec.msgpack.Decoder(Translation)
         self._stale = True
@@ -144,7 +146,7 @@ class Catalog:
     def refresh(self) -> None:
         """Forget what may have changed."""
         self._stale = True
-        self._outline_stale = True
+        self.outlines.refresh()
         self._forget_rows()
         for id in [id for id, frame in self._frames.items() if frame.last_moment is None]:
             del self._frames[id]
@@ -365,36 +367,30 @@ class Catalog:
             self._frames.update((frame.id, frame) for frame in found)
         return found
 
-    def roots(self) -> Set[int]:
-        """Ids of the frames that nobody called: each attempt begins with one."""
-        self._outline()
-        return self._roots
+    def spans(self, first: int) -> list[Span]:
+        """The frames that began at a moment or after it, in the order in which they were entered:
+        where each stands, and nothing else."""
+        start = self.rows.first("frame", "first_moment", first)
+        found = self._database.query(
+            tuple[int, int, int, int, int | None],
+            "SELECT id, attempt, depth, first_moment, ifnull(last_moment,"
+            " (SELECT last_moment FROM attempt WHERE id = frame.attempt))"
+            " FROM frame WHERE id >= ? ORDER BY id",
+            (start,),
+        )
+        self._load()
+        repeated = [
+            (frame.id, frame.attempt, frame.depth, frame.first_moment, frame.last_moment)
+            for frame in self._frames_repeated(start, None)
+            if frame.first_moment >= first
+        ]
+        return sorted(found + repeated) if repeated else found
 
-    def codes_of_frames(self) -> Mapping[int, int]:
-        """The code object that each frame runs: ids to ids."""
-        self._outline()
-        return self._code_of
-
-    def _outline(self) -> None:
-        """What is asked of all frames at once; a frame's code and depth never change."""
-        if self._outline_stale:
-            for id, code, depth in self._database.query(
-                tuple[int, int, int],
-                "SELECT id, code, depth FROM frame WHERE id > ? ORDER BY id",
-                (self._newest_outlined,),
-            ):
-                self._newest_outlined = id
-                self._code_of[id] = code
-                if depth == 0:
-                    self._roots.add(id)
-            self._load()
-            for repeat in self._repeats.beyond(self._outlined):
-                for frame in self._repeated_frames(repeat):
-                    self._code_of[frame.id] = frame.code
-                    if frame.depth == 0:
-                        self._roots.add(frame.id)
-                self._outlined = repeat.frame
-            self._outline_stale = False
+    def _frames_repeated(self, first: int, last: int | None) -> Iterator[Frame]:
+        """The frames between two numbers, both included, that have no rows of their own."""
+        self._load()
+        for repeat in self._repeats.with_frames(first, last):
+            yield from self._repeated_frames(repeat)
 
     def chain(self, frame: Frame) -> list[Frame]:
         """The frame and its callers, outermost first.

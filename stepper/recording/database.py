@@ -164,6 +164,11 @@ class Database:
         sql = "SELECT count(*) FROM sqlite_master WHERE name = ?"
         return bool(self.query(tuple[int], sql, (name,))[0][0])
 
+    def has_column(self, table: str, name: str) -> bool:
+        """Whether a table has a column of that name."""
+        sql = "SELECT count(*) FROM pragma_table_info(?) WHERE name = ?"
+        return bool(self.query(tuple[int], sql, (table, name))[0][0])
+
     def execute(self, sql: str, params: Params = ()) -> None:
         """Run one statement."""
         connection = self._sqlite
@@ -598,6 +603,7 @@ def _check_schema(database: Database) -> None:
     for table, columns in expected_columns().items():
         if LATER.get(table, 0) > version[0]:
             continue
+        columns = {name for name in columns if LATER.get(f"{table}.{name}", 0) <= version[0]}
         found = database.query(
             tuple[str, int], "SELECT name, hidden FROM pragma_table_xinfo(?)", (table,)
         )

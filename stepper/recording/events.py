@@ -1,106 +1,119 @@
 """Everything that happened: filtered, searched, paged.
 
-They are stored in runs (see the schema). When they are first asked for, every run is read once and
-its moments and kinds are kept; the rest is read when it is asked for, and kept of the runs that
-were read last. For each filter in use the ids of the events that fit are kept in one array,
-extended after a refresh; so counting, paging to any place of 100,000 events and finding the next
-one are look-ups.
+Events are stored in runs (see the schema). What a row says of its run, how many events of each kind
+it holds and between which moments, is read once and continued after a refresh. So counting is an
+addition, and paging to any place of a million events or finding the next one of some kind decodes
+the run that it is in, and no other. The last runs read are kept.
+
+The order of writing and that of moments differ a little: an attempt is announced at the first
+moment that it will have, and what it finds before its first instruction still belongs to the moment
+before. So a run may reach into the moments of its neighbours. How far those before it reach, and
+where those after it begin, is kept with each: both ascend, and both can be bisected.
 """
 
 from __future__ import annotations
 
-import re
+import sys
 from array import array
 from bisect import bisect_left, bisect_right
-from collections import OrderedDict
-from collections.abc import Collection, Iterable, Sequence, Sized
-from itertools import compress, islice
-from operator import le
+from collections import Counter, OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from itertools import accumulate, islice, repeat
 from typing import NamedTuple
 
 import msgspec
 
-from stepper.model.trace import Event, EventKind, Output
+from stepper.model.trace import Event, EventKind, MomentId, Output
 from stepper.recording.database import Database, damaged
 from stepper.recording.packing import unpacked_run
 from stepper.recording.recent import Recent
-from stepper.recording.schema import MOST_TOGETHER
+from stepper.recording.schema import EVENT_KINDS, MOST_TOGETHER
 from stepper.recording.schema import Events as Body
-
-_WANTED = re.compile(b"\x01")
-_RARE = 8
-"""One event in so many: fewer are looked for, and not each of all events asked."""
-_FILTERS = 24
-"""Filters that are remembered: a search or two, and each kind that a timeline counts."""
-
 
 _KEPT = 65_536
 """Events that are kept whole."""
-
+_HEADS_KEPT = 524_288
+"""Events of which the moment and the kind are kept."""
+_FILTERS = 24
+"""Texts that are remembered with the events that have them."""
+_READ_TOGETHER = 50
 _LARGEST = 2**63 - 1
+_WIDTH = len(EVENT_KINDS)
+_PLACES = {str(kind): at for at, kind in enumerate(EVENT_KINDS)}
 
-_KINDS = {str(kind): number for number, kind in enumerate(EventKind)}
+_Kinds = frozenset[EventKind] | None
+"""Those that are wanted; None: all."""
 
 
 class _Heads(msgspec.Struct, frozen=True, array_like=True):
-    """A run of events without what they say: that is decoded when somebody reads it."""
+    """A run of events without what they say."""
 
     moments: list[int]
     kinds: list[str]
 
 
-_Filter = tuple[frozenset[EventKind] | None, str]
+class _Head:
+    """The moments of a run's events, by kind."""
+
+    def __init__(self, moments: list[int], kinds: list[str]) -> None:
+        self.moments = array("q", moments)
+        self.kinds = bytes(map(_PLACES.__getitem__, kinds))
+        self._ascending: dict[_Kinds, array[int]] = {}
+
+    def fitting(self, kinds: _Kinds) -> Iterable[int]:
+        """Places of the events of these kinds."""
+        if kinds is None:
+            return range(len(self.kinds))
+        wanted = {_PLACES[str(kind)] for kind in kinds}
+        return [at for at, kind in enumerate(self.kinds) if kind in wanted]
+
+    def ascending(self, kinds: _Kinds) -> array[int]:
+        """Their moments, in order."""
+        found = self._ascending.get(kinds)
+        if found is None:
+            moments = sorted(self.moments[at] for at in self.fitting(kinds))
+            found = self._ascending[kinds] = array("q", moments)
+        return found
 
 
-class _Matches:
-    """The events that fit a filter, in the order in which they were written and by moment.
-
-    The two orders differ a little: an attempt is announced at the first moment that it will have,
-    and what it finds before its first instruction still belongs to the moment before.
-    """
+class _WithText:
+    """The events of some kinds that have a text in them."""
 
     def __init__(self) -> None:
         self.ids = array("q")
         self.moments = array("q")
-        """Ascending; `ids_by_moment` goes with it."""
-        self.ids_by_moment = array("q")
-        self.last_id = 0
-        self.generation = -1
-
-    def add(self, ids: array[int], moments: array[int]) -> None:
-        """Add later events, of which there are some. Their places by moment are at or near the
-        end."""
-        self.ids += ids
-        if not (self.moments and moments[0] < self.moments[-1]) and _ascends(moments):
-            self.moments += moments
-            self.ids_by_moment += ids
-            return
-        # The part that the new events can touch is taken off and sorted anew with them.
-        at = bisect_left(self.moments, min(moments))
-        ids, moments = self.ids_by_moment[at:] + ids, self.moments[at:] + moments
-        order = sorted(range(len(ids)), key=list(zip(moments, ids, strict=True)).__getitem__)
-        self.moments[at:] = array("q", map(moments.__getitem__, order))
-        self.ids_by_moment[at:] = array("q", map(ids.__getitem__, order))
-
-    def between(self, after: int, before: int | None) -> Sequence[int]:
-        """Ids of the events whose moment is in a range, in the order of writing."""
-        if after <= 0 and before is None:
-            return self.ids
-        first = bisect_right(self.moments, after) if after > 0 else 0
-        last = len(self.moments) if before is None else bisect_left(self.moments, before)
-        return sorted(self.ids_by_moment[first:last])
-
-
-def _ascends(moments: array[int]) -> bool:
-    return all(map(le, moments, islice(moments, 1, None)))
+        self.runs = 0
+        """How many runs have been searched."""
 
 
 class EventHeads(NamedTuple):
-    """What is known of all events without what they say."""
+    """What a reader knows of all runs, as columns; `kinds` has a number for each kind and run."""
 
-    firsts: list[int]
-    moments: array[int]
+    firsts: array[int]
+    earliest: array[int]
+    latest: array[int]
     kinds: array[int]
+    end: int
+    """The number that the next event has."""
+
+
+class EventMoments:
+    """When the events of some kinds happened."""
+
+    def __init__(self, events: Events, kinds: _Kinds) -> None:
+        self._events = events
+        self._kinds = kinds
+
+    def __len__(self) -> int:
+        return self._events.count(self._kinds)
+
+    def __iter__(self) -> Iterator[MomentId]:
+        """In order."""
+        return iter(sorted(event.moment for event in self._events.events(self._kinds)))
+
+    def before(self, moment: MomentId) -> int:
+        """How many were before a moment."""
+        return self._events.before(moment, self._kinds)
 
 
 class Events:
@@ -109,32 +122,41 @@ class Events:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._decoder = msgspec.msgpack.Decoder(Body)
-        self._heads = msgspec.msgpack.Decoder(_Heads)
-        self._generation = 0
-        self._read_generation = -1
-        self._firsts: list[int] = []
-        """The number of each run's first event; the next run goes on where it ends."""
-        self._moments = array("q")
-        self._kinds = array("b")
-        """The kinds of all events in order, as numbers. The first event has number 1."""
+        self._heads_decoder = msgspec.msgpack.Decoder(_Heads)
+        self._summed_up = database.has_column("events", "kinds")
+        self._stale = True
+        self._known = EventHeads(array("q"), array("q"), array("q"), array("I"), 1)
+        self._reached = array("q")
+        """The latest moment of each run and of all before it."""
+        self._ahead = array("q")
+        """The earliest moment of each run and of all behind it."""
+        self._totals: dict[_Kinds, array[int]] = {}
+        """How many events of some kinds there are up to the end of each run."""
         self._kept: Recent[Body] = Recent(_KEPT)
-        self._matches: OrderedDict[_Filter, _Matches] = OrderedDict()
+        self._heads: Recent[_Head] = Recent(_HEADS_KEPT)
+        self._with_text: OrderedDict[tuple[_Kinds, str], _WithText] = OrderedDict()
 
     def heads(self) -> EventHeads:
         """What has been read of all of them; a copy, which another thread can have."""
-        return EventHeads([*self._firsts], self._moments[:], self._kinds[:])
+        firsts, earliest, latest, kinds, end = self._known
+        return EventHeads(firsts[:], earliest[:], latest[:], kinds[:], end)
 
     def take_over(self, known: EventHeads) -> None:
         """Begin with what another reader of the same file has read, before anything is asked."""
-        self._firsts, self._moments, self._kinds = known
+        self._known = known
+        self._reach(0)
 
     def refresh(self) -> None:
         """Look for newer events when they are next asked for."""
-        self._generation += 1
+        self._stale = True
 
     def count(self, kinds: Collection[EventKind] | None = None, text: str = "") -> int:
         """How many events there are of these kinds (None: all) that have `text` in them."""
-        return len(self._matching(kinds, text).ids)
+        wanted = _kinds(kinds)
+        if text:
+            return len(self._having(wanted, text).ids)
+        totals = self._total(wanted)
+        return totals[-1] if totals else 0
 
     def events(
         self,
@@ -151,29 +173,55 @@ class Events:
         `after` and `before` are moments, both exclusive; `offset` and `limit` cut a page out.
         Events before the first moment (their moment is 0) belong to every range that begins at 0.
         """
-        ids = self._matching(kinds, text).between(after, before)
-        first = max(offset, 0)
-        return [
-            self._event(id)
-            for id in (ids[first:] if limit is None else ids[first : first + max(limit, 0)])
-        ]
+        wanted, first = _kinds(kinds), max(offset, 0)
+        after, before = (after if after > 0 else -1), (_LARGEST if before is None else before)
+        if text:
+            having = self._having(wanted, text)
+            pairs = zip(having.ids, having.moments, strict=True)
+            ids = islice((id for id, moment in pairs if after < moment < before), first, None)
+        else:
+            ids = islice(self._ids(wanted, after, before, first), None)
+        return [self._event(id) for id in islice(ids, None if limit is None else max(limit, 0))]
 
-    def moments(self, kinds: Collection[EventKind]) -> Sequence[int]:
-        """The moments of all events of these kinds, in order, to be counted; not to be changed."""
-        return self._matching(kinds, "").moments
+    def moments(self, kinds: Collection[EventKind]) -> EventMoments:
+        """The moments of all events of these kinds, to be counted."""
+        return EventMoments(self, frozenset(kinds))
+
+    def before(self, moment: MomentId, kinds: _Kinds) -> int:
+        """How many events of some kinds were before a moment."""
+        totals, latest = self._total(kinds), self._known.latest
+        at = bisect_left(self._reached, moment)
+        found = totals[at - 1] if at else 0
+        for other in _having_any(totals, at, bisect_left(self._ahead, moment)):
+            if latest[other] < moment:
+                found += totals[other] - (totals[other - 1] if other else 0)
+            else:
+                found += bisect_left(self._head(other).ascending(kinds), moment)
+        return found
 
     def next(
         self, moment: int, kinds: Collection[EventKind] | None, direction: int
     ) -> Event | None:
         """The nearest event of these kinds at a later (+1) or an earlier (-1) moment."""
-        found = self._matching(kinds, "")
+        wanted = _kinds(kinds)
+        totals = self._total(wanted)
+        best: tuple[int, int] | None = None
+        """Its moment and its number."""
         if direction > 0:
-            at = bisect_right(found.moments, moment)
+            runs = _having_any(totals, bisect_right(self._reached, moment), len(totals))
         else:
-            at = bisect_left(found.moments, moment) - 1
-        if not 0 <= at < len(found.ids):
-            return None
-        return self._event(found.ids_by_moment[at])
+            runs = _having_any_backwards(totals, bisect_left(self._ahead, moment))
+        for at in runs:
+            if best is not None and (
+                self._ahead[at] >= best[0] if direction > 0 else self._reached[at] <= best[0]
+            ):
+                break
+            head, first = self._head(at), self._known.firsts[at]
+            found = [(head.moments[place], first + place) for place in head.fitting(wanted)]
+            beyond = [each for each in found if (each[0] - moment) * direction > 0]
+            candidates = beyond if best is None else [*beyond, best]
+            best = min(candidates, default=None) if direction > 0 else max(candidates, default=None)
+        return None if best is None else self._event(best[1])
 
     def output(self, *, upto: int | None = None, after_id: int = 0) -> list[Output]:
         """What the program printed up to a moment (None: all), beyond the piece `after_id`."""
@@ -185,100 +233,208 @@ class Events:
         rows = self._database.query(tuple[int, int, str], sql + " ORDER BY id", params)
         return [Output(*row) for row in rows]
 
-    def _matching(self, kinds: Collection[EventKind] | None, text: str) -> _Matches:
-        key = (None if kinds is None else frozenset(kinds), text)
-        found = self._matches.get(key)
-        if found is None:
-            found = self._matches[key] = _Matches()
-            if len(self._matches) > _FILTERS:
-                self._matches.popitem(last=False)
-        self._matches.move_to_end(key)
-        if found.generation != self._generation:
-            self._extend(found, key)
-            found.generation = self._generation
+    # Finding events, by the places of their runs
+
+    def _total(self, kinds: _Kinds) -> array[int]:
+        """How many events of some kinds there are up to the end of each run."""
+        self._read_on()
+        totals = self._totals.setdefault(kinds, array("q"))
+        known, done = self._known, len(totals)
+        if done < len(known.firsts):
+            before = totals[-1] if done else 0
+            if kinds is None:
+                totals.extend(first - 1 for first in known.firsts[done + 1 :])
+                totals.append(known.end - 1)
+            else:
+                nothing = repeat(0, len(known.firsts) - done)
+                begin = done * _WIDTH
+                columns = [known.kinds[begin + _PLACES[str(kind)] :: _WIDTH] for kind in kinds]
+                counts = map(sum, zip(nothing, *columns, strict=True))
+                totals.extend(islice(accumulate(counts, initial=before), 1, None))
+        return totals
+
+    def _ids(self, kinds: _Kinds, after: int, before: int, skip: int) -> Iterator[int]:
+        """The numbers of the events of some kinds between two moments, in order, without the first
+        ones."""
+        totals, known = self._total(kinds), self._known
+        start = bisect_right(self._reached, after)
+        if after < 0 and before == _LARGEST:
+            start = bisect_right(totals, skip)
+            skip -= totals[start - 1] if start else 0
+        for at in _having_any(totals, start, bisect_left(self._ahead, before)):
+            count = totals[at] - (totals[at - 1] if at else 0)
+            whole = after < known.earliest[at] and known.latest[at] < before
+            if whole and skip >= count:
+                skip -= count
+                continue
+            head, first = self._head(at), known.firsts[at]
+            found = [
+                first + place
+                for place in head.fitting(kinds)
+                if whole or after < head.moments[place] < before
+            ]
+            yield from found[skip:]
+            skip = max(0, skip - len(found))
+
+    def _having(self, kinds: _Kinds, text: str) -> _WithText:
+        """The events of some kinds that have a text in them, in any case."""
+        text = text.lower()
+        found = self._with_text.setdefault((kinds, text), _WithText())
+        self._with_text.move_to_end((kinds, text))
+        if len(self._with_text) > _FILTERS:
+            self._with_text.popitem(last=False)
+        totals = self._total(kinds)
+        for at in _having_any(totals, found.runs, len(totals)):
+            run, first = self._run(at), self._known.firsts[at]
+            for place in self._head(at).fitting(kinds):
+                if text in run.texts[place].lower():
+                    found.ids.append(first + place)
+                    found.moments.append(run.moments[place])
+        found.runs = len(totals)
         return found
 
-    def _extend(self, found: _Matches, wanted: _Filter) -> None:
-        kinds, text = wanted
-        self._read_on()
-        known, count = found.last_id, len(self._moments)
-        ids: Iterable[int] = range(known + 1, count + 1)
-        moments: Iterable[int] = self._moments[known:]
-        if kinds is not None:
-            # A byte for each event says whether it is wanted: there can be a million of them.
-            numbers = {_KINDS[str(kind)] for kind in kinds}
-            table = bytes(number in numbers for number in range(256))
-            wanted_ones = self._kinds[known:].tobytes().translate(table)
-            if wanted_ones.count(1) * _RARE < len(wanted_ones):
-                ids = [known + 1 + hit.start() for hit in _WANTED.finditer(wanted_ones)]
-                moments = [self._moments[id - 1] for id in ids]
-            else:
-                ids, moments = compress(ids, wanted_ones), compress(moments, wanted_ones)
-        if text:
-            text = text.lower()
-            ids = [id for id in ids if text in self._text(id).lower()]
-            moments = [self._moments[id - 1] for id in ids]
-        if found_ones := array("q", ids):
-            found.add(found_ones, array("q", moments))
-        found.last_id = count
+    # Reading
 
     def _read_on(self) -> None:
-        """Read the runs that are new since the last refresh."""
-        if self._read_generation == self._generation:
+        """Read what rows say that are new since the last refresh."""
+        if not self._stale:
             return
-        while rows := self._database.query(
+        while rows := self._summaries(self._known.end - 1):
+            firsts, counts, earliest, latest, kinds = map(list, zip(*rows, strict=True))
+            ends = [*accumulate(counts, initial=self._known.end)]
+            if (
+                firsts != ends[:-1]
+                or not 1 <= min(counts) <= max(counts) <= MOST_TOGETHER
+                or {*map(len, kinds)} != {4 * _WIDTH}
+            ):
+                raise damaged(
+                    self._database.path, f"{len(rows)} runs of events from {firsts[0]} on"
+                )
+            numbers = array("I", b"".join(kinds))
+            if sys.byteorder == "big":
+                numbers.byteswap()
+            before = len(self._known.firsts)
+            known = self._known._replace(end=ends[-1])
+            known.firsts.extend(firsts)
+            known.earliest.extend(earliest)
+            known.latest.extend(latest)
+            known.kinds.extend(numbers)
+            self._known = known
+            self._reach(before)
+        self._stale = False
+
+    def _summaries(self, after: int) -> list[tuple[int, int, int, int, bytes]]:
+        """What the rows of the runs behind an event say but for the body; of some of them where
+        runs must be decoded for that, as in older files."""
+        after = after or -_LARGEST
+        if self._summed_up:
+            return self._database.query(
+                tuple[int, int, int, int, bytes],
+                "SELECT first, count, earliest, latest, kinds FROM events WHERE first > ?"
+                " ORDER BY first",
+                (after,),
+            )
+        rows = self._database.query(
             tuple[int, int, bytes],
-            "SELECT first, count, body FROM events WHERE first > ? ORDER BY first LIMIT 50",
-            (len(self._moments) or -_LARGEST,),
-        ):
-            runs = [unpacked_run(self._database, self._heads, body) for _, _, body in rows]
-            kinds, moments = array("b"), array("q")
-            for (first, count, _), run in zip(rows, runs, strict=True):
-                if (
-                    first != len(self._moments) + len(moments) + 1
-                    or not 1 <= count <= MOST_TOGETHER
-                ):
-                    raise damaged(self._database.path, f"{count} events from {first} on")
-                self._check(count, run.moments, run.kinds)
-                try:
-                    kinds.extend(map(_KINDS.__getitem__, run.kinds))
-                    moments.extend(run.moments)
-                except (KeyError, OverflowError) as error:
-                    raise damaged(self._database.path, f"an event of {error}") from error
-            self._kinds += kinds
-            self._moments += moments
-            self._firsts += [first for first, _, _ in rows]
-        self._read_generation = self._generation
-
-    def _check(self, count: int, *columns: Sized) -> None:
-        if {*map(len, columns)} != {count}:
-            raise damaged(self._database.path, f"a run of {count} events is shorter or longer")
-
-    def _run(self, first: int) -> Body:
-        found = self._kept.get(first)
-        if found is not None:
-            return found
-        row = self._database.one(
-            tuple[int, bytes], "SELECT count, body FROM events WHERE first = ?", (first,)
+            "SELECT first, count, body FROM events WHERE first > ? ORDER BY first LIMIT ?",
+            (after, _READ_TOGETHER),
         )
-        if row is None:
-            raise damaged(self._database.path, "a run of events is gone")
-        count, body = row
-        found = unpacked_run(self._database, self._decoder, body)
-        self._check(count, *msgspec.structs.astuple(found))
-        self._kept.keep(first, found, count)
+        return [self._summed(*row) for row in rows]
+
+    def _summed(self, first: int, count: int, body: bytes) -> tuple[int, int, int, int, bytes]:
+        heads = unpacked_run(self._database, self._heads_decoder, body)
+        if not len(heads.moments) == len(heads.kinds) == count or not heads.kinds:
+            raise self._differs(first)
+        numbers = array("I", _counted(heads.kinds))
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        return first, count, min(heads.moments), max(heads.moments), numbers.tobytes()
+
+    def _reach(self, start: int) -> None:
+        """Keep how far runs reach, from one run on."""
+        earliest, latest = self._known.earliest[start:], self._known.latest[start:]
+        if not earliest:
+            return
+        reached = self._reached[-1] if start else latest[0]
+        self._reached.extend(islice(accumulate(latest, max, initial=reached), 1, None))
+        ahead = array("q", accumulate(reversed(earliest), min))
+        ahead.reverse()
+        self._ahead.extend(ahead)
+        for at in range(start - 1, -1, -1):
+            if self._ahead[at] <= ahead[0]:
+                break
+            self._ahead[at] = ahead[0]
+
+    def _head(self, at: int) -> _Head:
+        found = self._heads.get(at)
+        if found is None:
+            heads = unpacked_run(self._database, self._heads_decoder, self._body(at))
+            self._check(at, heads.moments, heads.kinds)
+            found = _Head(heads.moments, heads.kinds)
+            self._heads.keep(at, found, len(found.kinds))
         return found
 
-    def _find(self, id: int) -> tuple[Body, int]:
-        """The run that an event is in, and its place there."""
-        first = self._firsts[bisect_right(self._firsts, id) - 1]
-        return self._run(first), id - first
+    def _run(self, at: int) -> Body:
+        found = self._kept.get(at)
+        if found is None:
+            found = unpacked_run(self._database, self._decoder, self._body(at))
+            self._check(at, found.moments, found.kinds)
+            if {*map(len, msgspec.structs.astuple(found))} != {len(found.kinds)}:
+                raise self._differs(self._known.firsts[at])
+            self._kept.keep(at, found, len(found.kinds))
+        return found
 
-    def _text(self, id: int) -> str:
-        run, at = self._find(id)
-        return run.texts[at]
+    def _body(self, at: int) -> bytes:
+        first = self._known.firsts[at]
+        row = self._database.one(tuple[bytes], "SELECT body FROM events WHERE first = ?", (first,))
+        if row is None:
+            raise damaged(self._database.path, "a run of events is gone")
+        return row[0]
+
+    def _check(self, at: int, moments: list[int], kinds: list[str]) -> None:
+        """See to it that a run is as its row says."""
+        known = self._known
+        if (
+            len(moments) != len(kinds)
+            or (min(moments, default=0), max(moments, default=0))
+            != (known.earliest[at], known.latest[at])
+            or _counted(kinds) != known.kinds[at * _WIDTH : (at + 1) * _WIDTH].tolist()
+            or len(kinds) != self._total(None)[at] - known.firsts[at] + 1
+        ):
+            raise self._differs(known.firsts[at])
+
+    def _differs(self, first: int) -> Exception:
+        text = f"the run of events from {first} on is not what it should be"
+        return damaged(self._database.path, text)
 
     def _event(self, id: int) -> Event:
-        run, at = self._find(id)
-        kind = EventKind(run.kinds[at])
-        return Event(id, run.moments[at], kind, run.refs[at], run.texts[at], run.frames[at])
+        at = bisect_right(self._known.firsts, id) - 1
+        run, place = self._run(at), id - self._known.firsts[at]
+        kind = EventKind(run.kinds[place])
+        return Event(
+            id, run.moments[place], kind, run.refs[place], run.texts[place], run.frames[place]
+        )
+
+
+def _kinds(kinds: Collection[EventKind] | None) -> _Kinds:
+    return None if kinds is None else frozenset(kinds)
+
+
+def _counted(kinds: list[str]) -> list[int]:
+    """How many there are of each kind; without those that nobody knows."""
+    found = Counter(kinds)
+    return [found[kind] for kind in _PLACES]
+
+
+def _having_any(totals: array[int], start: int, end: int) -> Iterator[int]:
+    """The runs from one on, and before another, that add something to the totals."""
+    while (at := bisect_right(totals, totals[start - 1] if start else 0, start)) < end:
+        yield at
+        start = at + 1
+
+
+def _having_any_backwards(totals: array[int], end: int) -> Iterator[int]:
+    """The runs before one that add something to the totals, the last first."""
+    while end and totals[end - 1]:
+        end = bisect_left(totals, totals[end - 1], 0, end)
+        yield end

@@ -6,7 +6,7 @@ object: so passing over a call of 100,000 instructions takes milliseconds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Set
 
 from stepper.model.trace import Frame, Moment
 from stepper.recording.catalog import Catalog
@@ -22,7 +22,7 @@ class MomentIterator:
 
     def all(self, start: int, direction: int) -> Iterator[Moment]:
         """Each moment beyond `start`, nearest first."""
-        return self._where(lambda frame: True, start, direction)
+        return self._where(lambda ids: ids, start, direction)
 
     def outside_calls(self, frame: Frame, start: int, direction: int) -> Iterator[Moment]:
         """Each moment beyond `start` but those in calls that `frame` makes, nearest first.
@@ -31,25 +31,31 @@ class MomentIterator:
         called has a greater id, and those that do not are all that can end a movement: itself, its
         callers, and the beginning of another attempt.
         """
-        roots = self._catalog.roots()
-        return self._where(lambda id: id <= frame.id or id in roots, start, direction)
+        roots = self._catalog.outlines.roots
+        return self._where(
+            lambda ids: {id for id in ids if id <= frame.id} | roots(ids), start, direction
+        )
 
     def outside(self, frame: Frame, start: int, direction: int) -> Iterator[Moment]:
         """Each moment beyond `start` that is neither in `frame` nor in calls that it makes, nearest
         first."""
-        roots = self._catalog.roots()
+        roots = self._catalog.outlines.roots
         return self._where(
-            lambda id: id < frame.id or (id in roots and id != frame.id), start, direction
+            lambda ids: ({id for id in ids if id < frame.id} | roots(ids)) - {frame.id},
+            start,
+            direction,
         )
 
     def in_codes(self, codes: Collection[int], start: int, direction: int) -> Iterator[Moment]:
         """Each moment beyond `start` that is in one of these code objects."""
-        code_of = self._catalog.codes_of_frames()
-        return self._where(lambda id: code_of.get(id) in codes, start, direction)
+        in_codes = self._catalog.outlines.in_codes
+        return self._where(lambda ids: in_codes(ids, codes), start, direction)
 
-    def _where(self, wanted: Callable[[int], bool], start: int, direction: int) -> Iterator[Moment]:
+    def _where(
+        self, wanted: Callable[[Set[int]], Set[int]], start: int, direction: int
+    ) -> Iterator[Moment]:
         for run in self._beyond(start, direction):
-            frames = {frame for frame in set(run.frames) if wanted(frame)}
+            frames = wanted({*run.frames})
             if not frames:
                 continue
             order = range(len(run.frames))

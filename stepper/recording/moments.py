@@ -16,6 +16,7 @@ silence would show a state that never was.
 from __future__ import annotations
 
 import contextlib
+from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
@@ -136,13 +137,20 @@ def _cut(database: Database, first: int, count: int) -> RecordingError:
     return damaged(database.path, f"there are not {count} moments from {first} on")
 
 
+class Runs(NamedTuple):
+    """The first and the last moment of each run."""
+
+    firsts: array[int]
+    lasts: array[int]
+
+
 class Moments:
     """The moments that were there at the last refresh. Nothing else reads their table."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, known: Runs | None = None) -> None:
+        """`known`: what another reader of the same file has read."""
         self._database = database
-        self._firsts: list[int] = []
-        self._lasts: list[int] = []
+        self._firsts, self._lasts = known or Runs(array("q"), array("q"))
         self._decoder = msgspec.msgpack.Decoder(_Body)
         self._kept: Recent[Run] = Recent(_KEPT)
         self.refresh()
@@ -163,20 +171,23 @@ class Moments:
         Raises:
             RecordingError: what the file says of them cannot be true.
         """
-        for first, count, size in self._database.query(
+        newest = self.newest
+        for first, count, most in self._database.query(
             tuple[int, int, int],
-            f"SELECT first, count, {MOST_BYTES} FROM moments WHERE first > ? ORDER BY first",
+            f"SELECT first, count, min({MOST_TOGETHER}, {MOST_BYTES} / {_LEAST_BYTES})"
+            " FROM moments WHERE first > ? ORDER BY first",
             (self._firsts[-1] if self._firsts else -_LARGEST,),
         ):
             last = first + count - 1
-            if (
-                first <= self.newest
-                or last > _LARGEST
-                or not 1 <= count <= min(MOST_TOGETHER, size // _LEAST_BYTES)
-            ):
+            if not newest < first <= last <= _LARGEST or count > most:
                 raise damaged(self._database.path, f"{count} moments cannot begin at {first}")
             self._firsts.append(first)
             self._lasts.append(last)
+            newest = last
+
+    def known(self) -> Runs:
+        """What has been read of all of them; a copy, which another thread can have."""
+        return Runs(self._firsts[:], self._lasts[:])
 
     def get(self, id: int) -> Moment | None:
         """One moment, None when it is not recorded."""

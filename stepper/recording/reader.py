@@ -42,7 +42,7 @@ from stepper.recording.findings import Findings
 from stepper.recording.history import TrackerHistory
 from stepper.recording.lookups import Lookups
 from stepper.recording.moment_iterator import MomentIterator
-from stepper.recording.moments import Moments
+from stepper.recording.moments import Moments, Runs
 from stepper.recording.owners import Owners
 from stepper.recording.packing import unpacked
 from stepper.recording.recent import Recent
@@ -64,6 +64,7 @@ class Known(NamedTuple):
 
     settled: Settled
     heads: EventHeads
+    runs: Runs
 
 
 class Recording:
@@ -87,10 +88,10 @@ class Recording:
     owners: Owners
     """Whose methods its frames run."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, known: Known | None = None) -> None:
         self._database = database
         self._catalog = Catalog(database)
-        self._moments = Moments(database)
+        self._moments = Moments(database, None if known is None else known.runs)
         self._history = TrackerHistory(database, self._catalog, self._moments)
         self._states = StateBuilder(database, self._catalog, self._moments, self._history)
         self._findings = Findings(database, self._catalog)
@@ -110,7 +111,7 @@ class Recording:
         """Hand out what the modules beside this one give as it is."""
         catalog, findings, events = self._catalog, self._findings, self._events
         self.code, self.codes = catalog.code, catalog.codes
-        self.frame, self.frames = catalog.frame, catalog.frames
+        self.frame, self.frames, self.spans = catalog.frame, catalog.frames, catalog.spans
         self.translations, self.translations_of = catalog.translations, catalog.translations_of
         self.translation, self.attempt, self.attempts = (
             catalog.translation, catalog.attempt, catalog.attempts,
@@ -136,7 +137,7 @@ class Recording:
         """
         database = Database.read(os.fspath(path))
         try:
-            opened = cls(database)
+            opened = cls(database, known)
             if known is not None:
                 opened._catalog.take_over(known.settled)
                 opened._events.take_over(known.heads)
@@ -147,7 +148,7 @@ class Recording:
 
     def known(self) -> Known:
         """What has been read that a reader in another thread need not read again."""
-        return Known(self._catalog.settled(), self._events.heads())
+        return Known(self._catalog.settled(), self._events.heads(), self._moments.known())
 
     def refresh(self) -> bool:
         """Look for what was written since; True when there is something."""

@@ -81,9 +81,11 @@ class Repeats:
         at = bisect_right(self._all, frame, key=attrgetter("frame"))
         return self._all[at - 1] if at else None
 
-    def beyond(self, frame: int) -> list[Repeat]:
-        """Those whose frames are behind that one."""
-        return self._all[bisect_right(self._all, frame, key=attrgetter("frame")) :]
+    def with_frames(self, first: int, last: int | None) -> list[Repeat]:
+        """Those that can have frames between two numbers, both included; None: there is no end."""
+        begin = bisect_right(self._all, first, key=attrgetter("frame"))
+        end = None if last is None else bisect_right(self._all, last, key=attrgetter("frame"))
+        return self._all[max(begin - 1, 0) : end]
 
 
 def _in_order(one: Repeat, other: Repeat) -> bool:

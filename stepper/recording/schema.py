@@ -23,15 +23,18 @@ from typing import Any
 import msgspec
 
 from stepper.model.program import PythonFrame
+from stepper.model.trace import EventKind
 from stepper.model.value import ValueId
 
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 14
+VERSION = 15
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    15: "What a run of events holds is counted beside it: `earliest`, `latest` and `kinds` of "
+    "`events`. In 14 each must be decoded for that.",
     14: "Where in the program cache entries ended stands in `entry_end`. In 13 only the texts of "
     "their events say it, which nobody reads as data.",
     13: "What it took to make guards stands in `guards_made`; in 12 each had a row in `timing`.",
@@ -53,9 +56,14 @@ HISTORY = {
 
 LATER = {
     "timing": 8, "collective_reading": 9, "late_shape_step": 10, "repeated_lookups": 12,
-    "guards_made": 13, "entry_end": 14,
+    "guards_made": 13, "entry_end": 14, "events.earliest": 15, "events.latest": 15,
+    "events.kinds": 15,
 }  # fmt: skip
-"""The version since which there is a table, for those that not all versions have that are read."""
+"""The version since which there is a table or a column, for those that not all versions have that
+are read."""
+
+EVENT_KINDS = tuple(EventKind)
+"""In the order in which `events.kinds` counts them."""
 
 MOST_TOGETHER = 65_536
 """No run is longer, so that reading one takes milliseconds, whoever wrote
@@ -213,7 +221,6 @@ CREATE TABLE guards_made (
     body BLOB NOT NULL                -- msgpack of GuardsMade
 );
 
--- What torch's flight recorder said of collectives: one row for each time that it was looked at and
 -- Where in the program cache entries ended, if it was in the program. Not in older files.
 CREATE TABLE entry_end (
     entry INTEGER NOT NULL,           -- its number
@@ -221,6 +228,7 @@ CREATE TABLE entry_end (
     place BLOB NOT NULL               -- msgpack of PythonFrame
 );
 
+-- What torch's flight recorder said of collectives: one row for each time that it was looked at and
 -- had something new. Not in older files.
 CREATE TABLE collective_reading (
     id INTEGER PRIMARY KEY,
@@ -257,10 +265,15 @@ CREATE TABLE repeated_lookups (
     body BLOB NOT NULL                -- msgpack of RepeatedLookups
 );
 
--- Everything that happened, in order, to be filtered and searched; in runs, as moments are.
+-- Everything that happened, in order, to be filtered and searched; in runs, as moments are. What
+-- runs hold is said beside them: how many events of each kind, in the order that EventKind has in
+-- `stepper.model`, as numbers of four bytes of which the least comes first.
 CREATE TABLE events (
     first INTEGER PRIMARY KEY,        -- number of the run's first event
     count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    earliest INTEGER NOT NULL,        -- the least of their moments; not in older files
+    latest INTEGER NOT NULL,          -- the greatest of their moments; not in older files
+    kinds BLOB NOT NULL,              -- four bytes for each kind; not in older files
     body BLOB NOT NULL                -- msgpack of Events
 );
 

@@ -49,7 +49,7 @@ from stepper.recording.at_once import at_once
 from stepper.recording.database import Database
 from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, compressed, pack
-from stepper.recording.schema import GuardsMade
+from stepper.recording.schema import EVENT_KINDS, GuardsMade
 from stepper.recording.secrets import Secrets
 from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows, repeat_rows
 from stepper.support.debug_log import log
@@ -94,7 +94,7 @@ _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
 _GUARD_PROGRAM = "INSERT INTO guard_program VALUES (?, ?)"
 _TRIED = "INSERT INTO tried VALUES (?, ?)"
 _REPEATS = "INSERT INTO repeated_lookups VALUES (?, ?, ?)"
-_EVENTS = "INSERT INTO events VALUES (?, ?, ?)"
+_EVENTS = "INSERT INTO events VALUES (?, ?, ?, ?, ?, ?)"
 _LAST_MOMENT = 6
 """Place of the last moment in a row of `frame`."""
 # After all inserts, since it changes rows that may wait in the same batch.
@@ -113,9 +113,9 @@ _RUNS = (
 )  # fmt: skip
 """Whose last column is compressed."""
 
-Source = Callable[[], tuple[int, int, bytes] | None]
-"""Gives a run of what waits elsewhere: the first's number, how many there are, and their body. It
-is written in C, or an interrupt could lose a run."""
+Source = Callable[[], tuple[int | bytes, ...] | None]
+"""Gives a run of what waits elsewhere, as a row: the first's number, how many there are, …, and
+their body. It is written in C, or an interrupt could lose a run."""
 
 
 def _nothing() -> None:
@@ -222,7 +222,7 @@ class Writer:
         self.repeated_lookup = self._repeats.extend
         """`repeated_lookup((translation, attempt, frame, moment, repeats, nanoseconds))`: a lookup
         that is over and found what another one found; see the schema."""
-        self._events = EventRun(self.flush, _QUIET)
+        self._events = EventRun(self.flush, _QUIET, EVENT_KINDS)
         self.event = self._events.add
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
         of moments."""

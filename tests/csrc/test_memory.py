@@ -743,7 +743,7 @@ def happened() -> Call:
     steps = new_steps()
 
     def use() -> None:
-        run = _C.EventRun(dict, 1e9)
+        run = _C.EventRun(dict, 1e9, ("kind",))
         for moment in range(20):
             run.add(moment, "kind", "text" * 20, moment, None)
             run.add_late(moment, "kind", "late", None, moment)

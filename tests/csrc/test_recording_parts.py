@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import operator
 import random
+import struct
 import sys
 import types
 from typing import Any
@@ -38,8 +39,8 @@ def new_steps(on_graph: Any = ignore) -> _C.Steps[Any]:
     return _C.Steps(Judge(), Engine(), frozenset(), *functions)
 
 
-def decoded(run: tuple[int, int, bytes]) -> Any:
-    return unpacked(run[2])
+def decoded(run: tuple[Any, ...]) -> Any:
+    return unpacked(run[-1])
 
 
 # Descriptions
@@ -77,7 +78,7 @@ def test_a_child_that_is_no_number_is_refused() -> None:
 
 def test_late_events_are_put_where_they_belong() -> None:
     source = random.Random(5)
-    run = _C.EventRun(lambda: None, 1e9)
+    run = _C.EventRun(lambda: None, 1e9, ("late", "none", "told"))
     for _ in range(50):
         told = sorted(source.choices(range(40), k=source.randrange(12)))
         late = sorted(source.choices(range(40), k=source.randrange(12)))
@@ -90,6 +91,8 @@ def test_late_events_are_put_where_they_belong() -> None:
         if taken is None:
             assert not wanted
             continue
+        assert taken[2:4] == (min(told + late), max(told + late))
+        assert taken[4] == struct.pack("<III", len(late), 0, len(told))
         moments, kinds, texts, refs, frames = decoded(taken)
         assert list(zip(moments, kinds, strict=True)) == [(m, kind) for m, _, kind in wanted]
         assert texts == [("é" if kind == "told" else "x") * m for m, _, kind in wanted]
@@ -98,12 +101,14 @@ def test_late_events_are_put_where_they_belong() -> None:
 
 
 def test_an_event_that_cannot_be_packed_leaves_the_others_whole() -> None:
-    run = _C.EventRun(lambda: None, 1e9)
+    run = _C.EventRun(lambda: None, 1e9, ("a",))
     run.add(1, "a", "first")
     with pytest.raises(ValueError, match="not negative"):
         run.add(2, "a", "bad", -1)
     with pytest.raises(TypeError):
         run.add_late(2, "a", 5)  # type: ignore[arg-type]  # refused
+    with pytest.raises(ValueError, match="no such kind"):
+        run.add(2, "b", "bad")
     run.add(3, "a", "last")
     taken = run.take()
     assert taken is not None

@@ -14,6 +14,8 @@ very many share a column: zoom in to tell them apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from functools import partial
+from itertools import takewhile
 from typing import ClassVar, NamedTuple
 
 from rich.segment import Segment
@@ -40,9 +42,6 @@ _GUTTER = 9
 _BARS = "▁▂▃▄▅▆▇█"
 _HEAT = "░▒▓"
 """Frames in a column: from two, from eight, from thirty-two on."""
-
-_TOGETHER = 1024
-"""Attempts that are read before keys are looked for, in some 20 ms."""
 
 _TICK = 14
 """Columns between two numbers of the axis."""
@@ -114,8 +113,6 @@ class TimelineView(Themed, can_focus=True):
         self._recording: Recording | None = None
         self._settled = 0
         """How many attempts, from the first, were over when they were read."""
-        self._taken = 0
-        """How many have been read."""
         self._known: Hashable = None
         self._top_depth = 0
         self._follows = True
@@ -153,32 +150,18 @@ class TimelineView(Themed, can_focus=True):
         """Take in what is new: everything from the first attempt that was not over last time."""
         attempts = recording.attempts()
         if self._settled < len(attempts):
-            self.timeline.forget_from(attempts[self._settled].first_moment)
-        self._taken = self._settled
-        self._take(recording)
+            begin = attempts[self._settled].first_moment
+            self.timeline.forget_from(begin)
+            walks = {walk.id: walk for walk in recording.translations()}
+            for attempt in attempts[self._settled :]:
+                walk = walks[attempt.translation]
+                frames = partial(recording.frames, attempt.id)
+                self.timeline.begin(attempt, frames, thread=walk.thread, level=walk.level)
+            self.timeline.add_frames(recording.spans(begin))
+            over = (attempt.last_moment is not None for attempt in attempts[self._settled :])
+            self._settled += sum(1 for _ in takewhile(bool, over))
         for kind in (*MARKS, *LOOKUP_MARKS):
             self.timeline.set_marks(kind, recording.event_moments((kind,)))
-
-    def _take(self, recording: Recording) -> None:
-        """Take in some attempts; the others when there is time, for there can be thousands."""
-        attempts = recording.attempts()
-        for attempt in attempts[self._taken : self._taken + _TOGETHER]:
-            walk = recording.translation(attempt.translation)
-            frames = recording.frames(attempt.id)
-            self.timeline.add_attempt(attempt, frames, thread=walk.thread, level=walk.level)
-        self._taken = min(self._taken + _TOGETHER, len(attempts))
-        while self._settled < self._taken and attempts[self._settled].last_moment is not None:
-            self._settled += 1
-        if self._taken < len(attempts):
-            self.call_after_refresh(self._take_more, recording, self._taken)
-
-    def _take_more(self, recording: Recording, taken: int) -> None:
-        # Unless it has begun anew meanwhile.
-        if recording is self._recording and taken == self._taken:
-            self._take(recording)
-            if self._taken == len(recording.attempts()):  # a picture for each part is soon outdated
-                self._fit()
-                self.draw_anew()
 
     def _fit(self) -> None:
         """Keep the window inside the session, and the moment inside the window."""
