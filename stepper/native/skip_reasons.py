@@ -230,10 +230,6 @@ def _saves_with_hooks(call: Call) -> str:
     return "hooks of saved tensors are active" if active else ""
 
 
-def _under_autocast(call: Call) -> str:
-    return "autocast is active" if versions.autocast_is_on() else ""
-
-
 def _without_tensors(call: Call) -> str:
     wanted = call.is_captured_at_all or demanded.get(call.code)
     return "" if wanted or has_tensor_in_frame(*call) else "no tensor is in sight"
@@ -257,7 +253,6 @@ REASONS = (
     Reason("tensors", _tensors_replaced),
     Reason("transform", _in_a_transform),
     Reason("saved tensors", _saves_with_hooks),
-    Reason("autocast", _under_autocast),
     Reason("no tensor", _without_tensors, innocent=True),
 )
 """In the order in which they are asked."""

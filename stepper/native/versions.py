@@ -294,6 +294,17 @@ def autocast_defaults(device: str) -> str:
     return f"{torch.get_autocast_dtype(device)}, cache {torch.is_autocast_cache_enabled()}"
 
 
+@contextlib.contextmanager
+def without_autocast_cache() -> Iterator[None]:
+    """Have autocast cast parameters each time."""
+    before = torch.is_autocast_cache_enabled()
+    torch.set_autocast_cache_enabled(False)
+    try:
+        yield
+    finally:
+        torch.set_autocast_cache_enabled(before)
+
+
 def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
     """What makes another such context."""
     return made.device, made.fast_dtype, made._enabled, made._cache_enabled

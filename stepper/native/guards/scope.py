@@ -24,6 +24,7 @@ class GlobalState:
         self.default_device = versions.default_device()
         self.grad_enabled = torch.is_grad_enabled()
         self.inference = torch.is_inference_mode_enabled()
+        self.autocast = versions.autocast_is_on()
         self.torch_function = versions.is_torch_function_enabled()
 
 

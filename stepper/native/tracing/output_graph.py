@@ -61,6 +61,7 @@ from stepper.native.versions import (
     transforms_active,
     version_of,
     with_version,
+    without_autocast_cache,
 )
 from stepper.support.outside import comes_from_outside
 
@@ -409,6 +410,8 @@ class OutputGraph:
                 for mode in self.modes:
                     stack.enter_context(mode())
                 warnings.simplefilter("ignore")
+                if self.state.autocast:  # it would keep what fake parameters were cast to
+                    stack.enter_context(without_autocast_cache())
                 if self.state.inference:
                     stack.enter_context(inference_mode(False))
                 set_grad_enabled(self.grad_enabled and not self.inference)

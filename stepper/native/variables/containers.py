@@ -230,6 +230,9 @@ def _begin(
         raise owner.refuse("a call of __init__")
     if base is defaultdict:
         factory, *args = args or [none]
+        factory = tx.realize(factory)
+        if factory.python_type() is not type(None) and not has(factory.python_type(), "__call__"):
+            raise observed(TypeError, "first argument must be callable or None")
         store(owner, "default_factory", factory)  # type: ignore[arg-type]  # a tracker is a holder
     if isinstance(contents, ConstDictVariable):
         return contents.call_method(tx, "update", args, kwargs)

@@ -160,7 +160,8 @@ def existing_autocast(
     arguments = tuple(each.as_python_constant() for each in given)
     tx.output.install_guard(None, GuardBuilder.AUTOCAST, value.device, key=value.device)
     options = VariableTracker.propagate(given)
-    return ModeVariable(torch.autocast, arguments, guards=guards | options["guards"])
+    guards |= options["guards"]
+    return ModeVariable(torch.autocast, arguments, source=source, guards=guards)
 
 
 @tracker_class
@@ -206,11 +207,12 @@ class ModeVariable(ContextManagerVariable):
         return ExitVariable(leave, guards=self.guards), InsideVariable(self.python_type())
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.kind is not torch.inference_mode:
+        if self.kind not in (torch.inference_mode, torch.autocast):
             raise self.refuse("reconstruction")
         codegen.load_callable(self.kind)
-        codegen.load_const(self.given[0])
-        codegen.call(1)
+        for each in self.given:
+            codegen.load_const(each)
+        codegen.call(len(self.given))
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name != "clone" or self.kind is not torch.inference_mode:

@@ -65,7 +65,6 @@ _STATE: dict[object, object] = {
     torch.is_grad_enabled: lambda tx: tx.output.grad_enabled,
     torch.get_default_dtype: lambda tx: torch.get_default_dtype(),
     torch.cuda.is_available: lambda tx: torch.cuda.is_available(),
-    torch.is_autocast_enabled: lambda tx: _outside_of_modes(tx),
     torch.is_inference_mode_enabled: lambda tx: _in_inference_mode(tx),
     torch.compiler.is_compiling: lambda tx: not _computes_otherwise(tx),
     torch.compiler.is_dynamo_compiling: lambda tx: not _computes_otherwise(tx),
@@ -100,18 +99,15 @@ def _computes_otherwise(tx: Translator) -> bool:
 _OVERRIDE = "__torch_function__"
 
 
-def _outside_of_modes(tx: Translator) -> bool:
-    if tx.output.modes:
-        raise unimplemented("a question for autocast, where it has been entered")
-    return False
-
-
 def _in_inference_mode(tx: Translator) -> bool:
     tx.output.install_guard(None, GuardBuilder.INFERENCE_MODE)
     return tx.output.inference
 
 
-_QUESTIONS = frozenset(
+_OF_AUTOCAST = frozenset(
+    {torch.is_autocast_enabled, torch.is_autocast_cache_enabled, torch.get_autocast_dtype}
+)
+_QUESTIONS = _OF_AUTOCAST | frozenset(
     {
         torch.is_floating_point, torch.is_complex, torch.is_tensor, torch.numel, torch.is_storage,
         torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary,
@@ -297,7 +293,15 @@ class TorchInGraphFunctionVariable(VariableTracker):
             for arg in args
         ]
         named = {key: value.as_python_constant() for key, value in kwargs.items()}
-        result = self.value(*values, **named)
+        try:
+            result = self.value(*values, **named)
+        except Exception as error:
+            raise unimplemented(f"{type(error).__name__}: {error}") from None
+        if self.value in _OF_AUTOCAST:
+            if tx.output.modes:
+                raise unimplemented("a question for autocast, where it has been entered")
+            for device in (*values, *named.values(), "cpu"):
+                tx.output.install_guard(None, GuardBuilder.AUTOCAST, device, key=device)
         if type(result) in (torch.finfo, torch.iinfo):
             return TypeInfoVariable(result, **options)
         return wrap_constant(result, options["guards"])

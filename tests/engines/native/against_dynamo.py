@@ -43,6 +43,7 @@ from tests.engines.native import (
     sample_python,
     sample_torch,
 )
+from tests.engines.native.harness import same
 from tests.engines.native.samples import samples_of
 from tests.watching import FORKS
 
@@ -75,11 +76,13 @@ class Account:
     graphs: how many operations each has.
     breaks: lines before which a graph was broken, each once.
     reasons: why, each once; where no graph was broken, why frames were left alone.
+    wrong: whether the program did something else than in eager.
     """
 
     graphs: list[int] = field(default_factory=list)
     breaks: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    wrong: bool = False
 
     def note_graph(self, graph: Any) -> None:
         """One more graph."""
@@ -98,7 +101,8 @@ class Account:
     def cells(self) -> tuple[str, str, str]:
         """Graphs, operations of each, and places, as the table writes them."""
         sizes = " + ".join(map(str, self.graphs)) or "–"
-        return str(len(self.graphs)), sizes, ", ".join(self.breaks) or "–"
+        count = f"{len(self.graphs)} ≠" if self.wrong else str(len(self.graphs))
+        return count, sizes, ", ".join(self.breaks) or "–"
 
 
 def computes(node: torch.fx.Node) -> bool:
@@ -280,6 +284,13 @@ def account_of(engine: str, program: Program) -> tuple[Any, Account]:
     return result, account
 
 
+def compared(engine: str, program: Program) -> Account:
+    """What an engine captured of a program, and whether it did what it does in eager."""
+    result, account = account_of(engine, program)
+    account.wrong = not same(program.run(eager), result)
+    return account
+
+
 def plain(reason: str) -> str:
     """A reason without addresses and folders, in one line of a table."""
     reason = re.sub(r"0x[0-9a-f]+", "0x…", reason.partition("\n")[0])
@@ -317,7 +328,8 @@ INTRODUCTION = """# The native engine against Dynamo
 What both engines capture of the same programs: how many graphs, how many operations are in each,
 and on which lines graphs are broken. What takes one of several results or a row, a size or another
 fact of a tensor, or enters a mode is no operation here. Where the [native engine](guides/native.md)
-captures less, its own reasons say why. What the programs compute is eager's under both.
+captures less, its own reasons say why. What a program does under it is what it does in eager; where
+that is not so under Dynamo, or what it raises says something else, the number of graphs has a ≠.
 """
 
 
@@ -332,11 +344,12 @@ def page(dynamo: dict[str, Account], native: dict[str, Account]) -> str:
     less = [name for name in native if captures_less(native[name], dynamo[name])]
     same = sum(native[name].graphs == dynamo[name].graphs for name in native)
     more = sum(captures_more(native[name], dynamo[name]) for name in native)
+    wrong = sum(each.wrong for each in dynamo.values())
     lines = [
         INTRODUCTION,
         f"Made with {models.versions()}. Of {len(native)} programs, {same} give the same graphs",
         f"with the same number of operations; of {more} only the native engine captures something;",
-        f"of {len(less)} it captures less.",
+        f"of {len(less)} it captures less; {wrong} do something else than in eager under Dynamo.",
     ]
     group = ""
     for program in all_programs():
@@ -358,7 +371,8 @@ def written(text: str) -> dict[str, Account]:
         if line.startswith("| `"):
             sizes = [] if cells[2] == "–" else [int(size) for size in cells[2].split(" + ")]
             places = [] if cells[3] == "–" else cells[3].split(", ")
-            found[cells[0].strip("`")] = Account(sizes, places)
+            wrong = cells[1].endswith("≠")
+            found[cells[0].strip("`")] = Account(sizes, places, wrong=wrong)
     return found
 
 
@@ -377,7 +391,7 @@ def main() -> None:
     parser.add_argument("--keep-dynamo", action="store_true", help="run the native engine only")
     options = parser.parse_args()
     if engine := options.engine:
-        accounts = {each.name: account_of(engine, each)[1] for each in all_programs()}
+        accounts = {each.name: compared(engine, each) for each in all_programs()}
         print(json.dumps({name: asdict(account) for name, account in accounts.items()}))
     else:
         kept = options.keep_dynamo

@@ -144,7 +144,6 @@ SKIPPED: dict[str, tuple[Program, Run]] = {
     "tensors": (doubles, within(lambda: swapped(torch.Tensor, "dim", lambda self: 1))),
     "transform": (doubles, within(under_vmap)),
     "saved tensors": (doubles, within(hooks_of_saved_tensors)),
-    "autocast": (doubles, within(lambda: torch.autocast("cpu"))),
 }
 """For each reason not to look at a frame, a call that has it."""
 
