@@ -29,7 +29,9 @@ IN_ANALYSIS = {
     "advice.py": {
         "": "torch's sources",
         "_has_the_key": "the compiler's: a guard's code",
+        "unmet": "the compiler's: a condition",
         "left_by": "torch's sources",
+        "goes_on_with": "torch's sources",
     },
     "answering.py": {"_limit_memory": "the kernel's"},
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
@@ -95,7 +97,9 @@ IN_ANALYSIS = {
         "_symbol": "torch's message",
     },
     "skipped_frames.py": {
+        "": "a path",
         "change": "torch's message",
+        "skipped": "a path",
         "_decides": "CPython's names of instructions",
     },
     "call_sites.py": {
@@ -171,9 +175,14 @@ IN_ANALYSIS = {
     "handed_on.py": {
         "": "ours: what stands for a name meanwhile",
         "_by_names": "torch's sources",
-        "_closed_over": "torch's sources",
         "_inlined": "torch's sources",
         "spell": "torch's sources",
+        "spelling": "torch's: a name that it makes up",
+    },
+    "guarded_names.py": {
+        "": "torch's sources, the compiler's: a guard's code",
+        "keys_by_place": "torch's sources",
+        "closed_over": "torch's sources",
     },
     "kind_rules.py": {
         "": "torch's dtypes",
@@ -188,6 +197,7 @@ IN_ANALYSIS = {
         "_few_objects": "torch's sources",
         "_have": "torch's sources",
         "_length": "torch's sources",
+        "_takes_keywords": "the program's: a definition",
     },
     "places.py": {
         "": "the program's text",
@@ -209,13 +219,15 @@ IN_ANALYSIS = {
     "reasons.py": {
         "": "torch's: why it compiles again",
         "_difference": "torch's: why it compiles again",
+        "identity_in": "the compiler's: a guard's code",
         "parse_check": "the compiler's: a guard's code",
         "parse_reason": "torch's: why it compiles again",
         "reasons_in": "torch's: why it compiles again",
     },
     "left_on_stack.py": {
         "": "torch's: names that it makes up",
-        "left_on_stack": "torch's names, CPython's names of instructions",
+        "slots": "torch's names, CPython's names of instructions",
+        "_bound_to": "torch's sources",
     },
     "recompile_lines.py": {"": "a path", "callers_of": "a path"},
     "row_lines.py": {"csv_lines": "what the csv module has just written"},

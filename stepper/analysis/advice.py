@@ -10,8 +10,9 @@ import msgspec
 
 from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
+from stepper.analysis.left_on_stack import slots
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.shapes import Size, in_sources, size_of, symbols_at
+from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
@@ -80,6 +81,9 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
 
 
 _SIZES_OF_DICTS = ("length", "dictionary")
+_UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
+_LAZY_CONSTANT = "LazyConstantVariable"
+"""The tracker of a constant that nothing has needed yet."""
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
 
@@ -103,7 +107,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def spell(self) -> Spelling:
         """How its user would write a source."""
-        return spelling(self.recording, self.newest)
+        return spelling_in(self.recording, self.history, self.series)
 
     @cached_property
     def name(self) -> str:
@@ -113,7 +117,18 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     @property
     def left_by(self) -> str:
         """The function in which the graph breaks at the call that has returned it; empty: it is
-        something else."""
+        something else, as what the function has read itself before it breaks."""
+        left = _LEFT.match(self.series.source) if self.goes_on_with else None
+        if left is not None and any(
+            each.name == left[0] and each.source for each in slots(self.recording, self.newest)
+        ):
+            return ""
+        return self.goes_on_with
+
+    @property
+    def goes_on_with(self) -> str:
+        """The function that has left it, or what it is a part of, on the stack where its graph
+        breaks; empty: it is something else."""
         left = _LEFT.match(self.series.source) and self.history.resume_of
         return short_name(self.history.resume_of) if left else ""
 
@@ -185,6 +200,23 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         effect = self.changed_inside
         return effect if effect is not None and effect.kind != "mutation" else None
 
+    @cached_property
+    def kept_inside(self) -> SideEffect | None:
+        """How the compiled function itself puts it into the container that it is an element of;
+        None: it does not."""
+        path = path_of(self.series.source)
+        if path is None or not path.steps:
+            return None
+        for item in self.entries.made:
+            for attempt in self.recording.attempts(item.id)[-1:]:
+                for effect in self.recording.side_effects(None, attempt=attempt.id):
+                    changed = path_of(effect.name)
+                    key = _key_set(self.recording, effect)
+                    same_key = bool(key) and path.steps[-1] == f"[{key}]"
+                    if changed is not None and same_key and same(changed, path.before):
+                        return effect
+        return None
+
     def place_inside(self, effect: SideEffect) -> str:
         """The program's line that makes a change, with what is before it; empty: not recorded."""
         line = program_line(self.recording, effect.moment)
@@ -222,7 +254,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         as a symbol from the beginning it would take as many. Empty: none is known, or one meets
         it."""
         first = self.series.values[0] if self.series.values else UNKNOWN
-        if type(first) is not int:
+        if not isinstance(first, int | float) or isinstance(first, bool):
             return ""
         found = ""
         for size in self.sizes_of(_written(self.series)):
@@ -235,10 +267,19 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                 step = next(unmet, None)
                 if step is None:
                     return ""
+                unequal = _UNEQUAL.fullmatch(step.written)
+                if unequal is not None and unequal[1] == size.symbol.name:
+                    found = f"{self._itself} != {unequal[2]}"
+                    continue
                 found = step.written
                 if len(step.symbols) > 1:
                     found = self._with_sources(found, size)
         return found
+
+    @property
+    def _itself(self) -> str:
+        """What changes, as an expression."""
+        return self.name if self.what == "value" else self.what_changes
 
     def _with_sources(self, condition: str, size: Size) -> str:
         """A condition with what its symbols stand for in their places."""
@@ -285,9 +326,8 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def one_more(self, entry: str) -> Advice:
         """Advice where the first value takes an entry of its own, `entry` being of the others."""
         first = text_of(self.series.values[0])
-        what = self.name if self.what == "value" else self.what_changes
         return self.advise(
-            f"{what} is a symbol by now, and {first} takes an entry of its own all the "
+            f"{self._itself} is a symbol by now, and {first} takes an entry of its own all the "
             f"same: that of the others requires {self.unmet}. Keep it on one side of this "
             "condition, or accept one more.",
             f"{entry} has a symbol there",
@@ -314,22 +354,37 @@ Rule = Callable[[Changing], Advice | None]
 """Advises where the recording shows what it is about, and else is silent."""
 
 
+def spelling_in(recording: Recording, history: History, series: Series) -> Spelling:
+    """How its user would write what changes: by the names that it had for the entry that was not
+    for the newest of these calls, as another one may have inlined another function there."""
+    newest = history.recompilations[series.newest]
+    made = None if newest.nearest is None else newest.nearest.translation
+    return spelling(recording, newest.translation if made is None else recording.translation(made))
+
+
 def _has_the_key(recording: Recording, effect: SideEffect) -> bool:
     """Whether a change of a dictionary is that of a key which it has: another value."""
-    if effect.kind != "mutation" or not recording.has(effect.moment):
-        return False
-    state = recording.state(effect.moment)
-    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
-    key = state.values.get(state.top.stack[-1]) if state.top.stack else None
-    if row.opname != "STORE_SUBSCR" or key is None or key.constant is None:
-        return False
+    key = _key_set(recording, effect)
     listed = f"list(dict.keys({effect.name}))"
-    return any(
-        key.constant in part.partition(" == ")[2].strip("[]").split(", ")
+    return bool(key) and any(
+        key in part.partition(" == ")[2].strip("[]").split(", ")
         for guard in recording.guards(None, attempt=effect.attempt)
         for part in guard.code
         if part.startswith(listed)
     )
+
+
+def _key_set(recording: Recording, effect: SideEffect) -> str:
+    """The key under which a change puts a value, where it is a constant, as it is written; empty:
+    it is another change."""
+    if effect.kind != "mutation" or not recording.has(effect.moment):
+        return ""
+    state = recording.state(effect.moment)
+    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
+    key = state.values.get(state.top.stack[-1]) if state.top.stack else None
+    if row.opname != "STORE_SUBSCR" or key is None:
+        return ""
+    return key.text if key.cls == _LAZY_CONSTANT else key.constant or ""
 
 
 def _is_input(wants: Wanted, source: str) -> bool:

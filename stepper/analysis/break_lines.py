@@ -92,8 +92,8 @@ def break_lines(
     if given_up:
         yield Line("")
         yield Line("skipped without a graph break", role="title")
-        for each in given_up:
-            yield from _skipped(each)
+        for _, alike in itertools.groupby(sorted(given_up, key=_of_one_file), _of_one_file):
+            yield from _skipped_alike([*alike])
 
 
 def _about(recording: Recording, cause: Cause, function: str) -> bool:
@@ -121,9 +121,11 @@ def _cause(
         label = "change" if trying is None else "change, not proven"
         yield Line(f"   {label}: {left}", cause.moment)
     elif _unreached(cause) and not proven:
+        first = cause.occurrences[0].translation
+        caller = own_frame(first.python_stack)
+        by = f", called by {place_text(caller, cwd)}" if caller else ""
         yield Line(
-            "   the line is a library's, and so is what is compiled: no line of the program's "
-            "leads there that could be changed",
+            f"   the line is a library's, and so is what is compiled{by}: no change is known",
             cause.moment,
         )
     if cause.explanation:
@@ -213,6 +215,23 @@ def _way(stack: tuple[PythonFrame, ...], cwd: str) -> Iterator[str]:
         if library and len(texts) > _LONG_WAY:
             texts[1:-1] = [f"… {plural(len(texts) - 2, 'more call')} in libraries"]
         yield from texts
+
+
+def _of_one_file(found: Skipped) -> tuple[str, str]:
+    """What skipped functions of a library have in common; of the program's each is by itself."""
+    library = is_installed(found.filename) and found.change is None and not found.wasted
+    return (found.filename, found.reason) if library else ("", "")
+
+
+def _skipped_alike(found: list[Skipped]) -> Iterator[Line]:
+    filename, reason = _of_one_file(found[0])
+    if filename and len(found) > _LONG_WAY:
+        functions = plural(len(found), "function")
+        moment = found[0].moment or None
+        yield Line(f"  {functions} of {short_path(filename)}: {reason}", moment)
+        return
+    for each in found:
+        yield from _skipped(each)
 
 
 def _skipped(found: Skipped) -> Iterator[Line]:

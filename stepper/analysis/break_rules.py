@@ -109,6 +109,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether the program does nothing but raise on one side of the condition."""
     library: bool = False
     """Whether the line is none of the program's."""
+    of_dynamo: bool = False
+    """Whether it is in a function that Dynamo has for one of Python's own."""
     leads_there: str = ""
     """The text of the program's own line that leads to a library's; empty: it is not known."""
     unreached: bool = False
@@ -334,7 +336,8 @@ def _inside_library(broken: Broken) -> Remedy | None:
     if not broken.library or _about_what_is_called(broken.kind):
         return None
     setting = _setting(broken)
-    words = "the line is a library's: take {source} out of the compiled function, or do without"
+    whose = "" if broken.of_dynamo else "the line is a library's: "
+    words = f"{whose}take {{source}} out of the compiled function, or do without"
     return Remedy(
         f"{words}; or {{setting}}" if setting else words, setting, source=broken.leads_there
     )

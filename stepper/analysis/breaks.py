@@ -26,7 +26,7 @@ import msgspec
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import RAISED, Broken, advised
 from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
-from stepper.analysis.sites import own_frame
+from stepper.analysis.sites import in_dynamo, own_frame
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
@@ -316,7 +316,7 @@ class _Reader:
     def place_of(self, found: GraphBreak) -> PythonFrame | None:
         """Where the instruction is; of an exception, which is a break in each function that it
         leaves, where it was raised: the innermost frame of the stack."""
-        row = self._instruction(found)
+        row = self._shown(found)
         if row is not None and not (kinds_of(found)[0] == RAISED and found.user_stack):
             return row[1]
         if not found.user_stack:
@@ -341,7 +341,7 @@ class _Reader:
 
     def _at_its_place(self, found: GraphBreak) -> bool:
         """Whether the instruction is at the line that is blamed."""
-        row, place = self._instruction(found), self.place_of(found)
+        row, place = self._shown(found), self.place_of(found)
         return row is not None and place is not None and _line(row[1]) == _line(place)
 
     def _instruction(self, found: GraphBreak) -> tuple[Instruction, PythonFrame, str] | None:
@@ -353,6 +353,19 @@ class _Reader:
         row = code.instructions[moment.ip]
         place = PythonFrame(code.filename, row.line or code.first_line, code.label)
         return row, place, source_line(code, row.line)
+
+    def _shown(self, found: GraphBreak) -> tuple[Instruction, PythonFrame, str] | None:
+        """The instruction with the line that is told: where Dynamo has a function of its own for
+        what Python has in C, that which calls it."""
+        row = self._instruction(found)
+        if row is None or not in_dynamo(row[1].filename):
+            return row
+        for code, ip in self._codes_to(found):
+            if not in_dynamo(code.filename):
+                line = code.instructions[ip].line
+                place = PythonFrame(code.filename, line or code.first_line, code.label)
+                return row[0], place, source_line(code, line)
+        return row
 
     def _source_of(self, found: GraphBreak) -> str:
         """The text of the line that is blamed."""
@@ -366,7 +379,7 @@ class _Reader:
     def cause(self, group: list[GraphBreak]) -> Cause:
         first = next(filter(self._at_its_place, group), group[0])
         kinds = kinds_of(first)
-        row = self._instruction(first) if self._at_its_place(first) else None
+        row = self._shown(first) if self._at_its_place(first) else None
         explanation = _explanation(first, kinds)
         pages = _PAGE.findall(first.reason)
         return Cause(
@@ -404,6 +417,7 @@ class _Reader:
             of_torch=called is not None and called.brief.startswith("torch."),
             checks=row is not None and self._checks(found),
             library=library,
+            of_dynamo=place is not None and in_dynamo(place.filename),
             leads_there=leads_there,
             unreached=library and row is not None and not leads_there,
             marked=only_marked(self._recording, found.attempt, found.moment),

@@ -22,7 +22,7 @@ import msgspec
 
 from stepper.analysis.guard_kinds import leaves_of
 from stepper.analysis.shapes import Size, conditions_on, size_among, sizes
-from stepper.analysis.sources import path_of
+from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import Guard, Translation
@@ -101,6 +101,24 @@ def decided_by(known: Sequence[Size], condition: str) -> list[ShapeStep]:
         return _saying(known, condition, others) or _saying_now(known, condition)
     asked = [step for step in found if _RANGE.fullmatch(step.expression)]
     return asked or _narrowed(known, condition)
+
+
+def as_installed(recording: Recording, made: Translation, said: str) -> str:
+    """A condition on sizes as the entry has it: Dynamo says why an entry did not match without
+    `L[…]` around the names of locals. What is no condition of the entry is left as it is."""
+    codes = _all_conditions(recording, made)
+    return next((code for code in codes if unscoped(code) == said), said)
+
+
+def is_condition(recording: Recording, made: Translation, said: str) -> bool:
+    """Whether what Dynamo says is a condition on sizes and numbers of an entry."""
+    return any(unscoped(code) == said for code in _all_conditions(recording, made))
+
+
+def _all_conditions(recording: Recording, made: Translation) -> list[str]:
+    attempts = recording.attempts(made.id)
+    guards = recording.guards(None, attempt=attempts[-1].id) if attempts else []
+    return [code for guard in guards if guard.kind == SHAPE_ENV for code in guard.code]
 
 
 _STRIDES = (1, 5, 7, 11, 13, 17)

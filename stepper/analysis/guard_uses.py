@@ -20,7 +20,7 @@ import msgspec
 from stepper.analysis.check_index import CheckIndex
 from stepper.analysis.conditions import SHAPE_ENV, each_condition, same_condition
 from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
-from stepper.analysis.recompiles import Origin, origin_of
+from stepper.analysis.origins import Origin, origin_of
 from stepper.analysis.shapes import same
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.walks import LookedUp, compilations, expressions_in, lookup_checks

@@ -13,6 +13,15 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
+from stepper.analysis.guarded_names import (
+    CELL,
+    CONTENT,
+    DATA,
+    KEYS,
+    closed_over,
+    kept_in,
+    keys_by_place,
+)
 from stepper.analysis.left_on_stack import left_on_stack
 from stepper.analysis.sites import in_dynamo, in_torch
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
@@ -25,8 +34,6 @@ _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 _SELF = "self"
 _MOST_FRAMES = 100
 _OF_METHOD = ".__self__"
-_CELL = re.compile(r"(?P<of>.+)\.__closure__\[\d+\]")
-_CONTENT = ".cell_contents"
 _STAND_IN = re.compile(r"___named(\d+)")
 """What stands for a name of the program while the rest of a source is written as a person would."""
 
@@ -126,8 +133,8 @@ def _inlined(recording: Recording, item: Translation, name: str) -> Iterator[tup
             state = recording.state(frame.first_moment)
             value = state.values.get(state.top.locals.get(name, 0))
             if value is not None and value.source:
-                is_cell = _CELL.fullmatch(value.source) is not None
-                yield frame.depth, value.source + _CONTENT * is_cell
+                is_cell = CELL.fullmatch(value.source) is not None
+                yield frame.depth, value.source + CONTENT * is_cell
 
 
 def as_compiled(recording: Recording, item: Translation, path: Path) -> Path:
@@ -148,16 +155,25 @@ def spelling(recording: Recording, item: Translation) -> Spelling:
     }
     if item.resume_of:
         for name, written in left_on_stack(recording, item).items():
-            names |= {name: written, f"L['{name}']": written}
+            root, dot, rest = name.partition(".")
+            names |= {name: written, f"L['{root}']{dot}{rest}": written}
 
     by_names = _by_names(names)
 
     @cache
+    def keys() -> Mapping[str, str]:
+        return keys_by_place(recording, item)
+
+    @cache
     def by_all_names() -> Spelling:
-        return _by_names({**names, **_closed_over(recording, item)})
+        by_closures = {**names, **closed_over(recording, item)}
+        whole = _by_names(by_closures)
+        kept = {inner: whole(of) for inner, of in kept_in(recording, item).items()}
+        return _by_names({**by_closures, **kept, **keys()})
 
     def spell(source: str) -> str:
-        return (by_all_names() if _CONTENT in source else by_names)(source)
+        known = any(part in source for part in (CONTENT, DATA, KEYS))
+        return (by_all_names() if known and source not in keys() else by_names)(source)
 
     return spell
 
@@ -180,25 +196,6 @@ def _by_names(names: Mapping[str, str]) -> Spelling:
         return _STAND_IN.sub(lambda match: found[int(match[1])], text)
 
     return spell
-
-
-def _closed_over(recording: Recording, item: Translation) -> dict[str, str]:
-    """What the functions that were inlined call the variables which they have closed over, by their
-    sources: `n2 of cl` for the content of a cell of `cl`."""
-    names: dict[str, str] = {}
-    attempts = recording.attempts(item.id)
-    for frame in recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []:
-        if not recording.has(frame.first_moment):
-            continue
-        state = recording.state(frame.first_moment)
-        for name, id in state.top.locals.items():
-            value = state.values.get(id)
-            cell = _CELL.fullmatch(value.source) if value is not None else None
-            if cell is not None:
-                source = cell[0] + _CONTENT
-                written = f"{name} of {spelled(cell['of'])}"
-                names |= {source: written, unscoped(source): written}
-    return names
 
 
 def spelled_inside(recording: Recording, item: Translation, source: str) -> str:

@@ -9,8 +9,10 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.origins import Origin
+from stepper.analysis.reasons import NEXT
 from stepper.analysis.recompile_series import Series
-from stepper.analysis.recompiles import Origin, changes_of
+from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
@@ -149,19 +151,36 @@ def _length(it: Changing) -> str:
             "which has an entry of its own: the price of one, or take that step before step is "
             "compiled."
         )
-    if it.series.source in _ARGUMENTS:
+    if _OPTIMIZER in it.history.filename and it.name == "self.state":
+        return (
+            "For which parameters an optimizer keeps something (self.state) is a constant of the "
+            "graph: do what replaces that, as load_state_dict does, before the first call of step."
+        )
+    if it.series.source in _ARGUMENTS or _takes_keywords(it):
         if any(
             each.aspect.what == "type" and _of_many_classes(it, each) for each in it.history.series
         ):
             return _wrapper(it)
+        same = _ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"])
         return (
-            f"What a call hands over is a constant of the graph: give it {_ARGUMENTS[it.name]} in "
+            f"What a call hands over is a constant of the graph: give it {same} in "
             "each call, with None, say, where there is nothing to tell."
         )
     return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
     )
+
+
+def _takes_keywords(it: Changing) -> bool:
+    """Whether it is what a function takes its other keyword arguments as, by its definition."""
+    if not it.series.source.isidentifier():
+        return False
+    code = it.recording.code(it.history.code)
+    lines = (row.line for row in code.instructions if row.line not in (None, code.first_line))
+    body = next(filter(None, lines), 0)
+    head = "\n".join(code.source[: max(1, body - code.source_first_line)])
+    return re.search(rf"\*\*\s*{it.series.source}\b", head) is not None
 
 
 def _have(it: Changing) -> str:
@@ -198,6 +217,12 @@ def _attributes(it: Changing) -> str:
 
 def _stride(it: Changing) -> str:
     fact = "Where the elements lie in memory is a constant of the graph: hand over"
+    if (kept := it.kept_inside) is not None:
+        return (
+            f"Where the elements lie in memory is a constant of the graph, and {it.name} is put "
+            f"there by the compiled function itself{it.place_inside(kept)}: put a copy there that "
+            "is laid out alike in each call, clone(memory_format=torch.contiguous_format)."
+        )
     if _is_one(it):
         return (
             f"{fact} {it.name}.clone(memory_format=torch.contiguous_format). contiguous() would "
@@ -396,11 +421,12 @@ def _reached(it: Changing) -> str:
 
 
 def _died(it: Changing) -> str:
-    if it.left_by:
+    if it.goes_on_with:
         return (
-            f"{it.name} is what {it.left_by} goes on with after its graph break, and has died "
-            "since. If it is a method whose arguments break the graph, work them out in a "
-            f"statement before its call; else remove that break (why-break {it.left_by} says how)."
+            f"{it.name} is what {it.goes_on_with} goes on with after its graph break, and has "
+            "died since. If it is a method whose arguments break the graph, work them out in a "
+            "statement before its call; else remove that break (why-break "
+            f"{it.goes_on_with} says how)."
         )
     return (
         f"{it.name}{_of_what(it)}, which the entry knows by identity, has died since, and there is "
@@ -437,6 +463,13 @@ def _metadata(it: Changing) -> str:
         "What __tensor_flatten__ of a tensor subclass returns beside the tensors is a constant of "
         f"the graph: keep what changes of {it.name or 'it'} in one of the tensors, or accept an "
         "entry for each."
+    )
+
+
+def _next_value(it: Changing) -> str:
+    return (
+        f"What {it.name}, an itertools.count, gives next is a constant of the graph: call next() "
+        "on it outside of the compiled function, and hand over what it gives."
     )
 
 
@@ -498,10 +531,11 @@ _ROWS: dict[str, _Row] = {
     "inference": _Row(_inference, "inference"),
     "dispatch keys": _Row(_keys_of_dispatch, "dispatch keys"),
     "metadata of a subclass": _Row(_metadata, "metadata"),
+    "next value": _Row(_next_value, NEXT),
     "state": _Row(_state, kinds=("GLOBAL_STATE",)),
     "function modes": _Row(_modes, kinds=(_MODES,)),
     "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),
-    "not there": _Row(_reached, kinds=_OF_VALUES),
+    "not there": _Row(_reached, kinds=("", *_OF_VALUES)),
     "value unread": _Row(_unread, kinds=("EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH")),
     "object that died": _Row(_died, kinds=("INVALID",)),
     "marks": _Row(_marks, kinds=("DIMENSION_DYNAMIC_MARKING_GUARD",)),

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from stepper.analysis.breaks import break_before
 from stepper.analysis.sites import Site, site_at, way_to
 from stepper.analysis.sources import spelled
@@ -21,40 +23,79 @@ _LEFT = re.compile(r"___stack(\d+)")
 _NO_RESULT = ("STORE_", "DELETE_", "POP_", "JUMP_", "RETURN_", "END_", "FOR_ITER", "SEND")
 """How instructions are called that leave nothing of their own on the stack, or not always."""
 _LONGEST = 60
+_METHOD = "UserMethodVariable"
+_OF_METHOD = ".__self__"
+
+
+class Left(msgspec.Struct, frozen=True):
+    """What one of Dynamo's names stands for."""
+
+    name: str
+    written: str
+    """As its user wrote it; empty: that is not known."""
+    source: str = ""
+    """Where the function that breaks has it from, as Dynamo writes that, where it was read before
+    the break; empty: it has come to be there."""
+    bound_to: str = ""
+    """The source of the object of which it is a method."""
 
 
 def left_on_stack(recording: Recording, item: Translation) -> dict[str, str]:
-    """What each of Dynamo's names stands for, as far as it is known; empty: the function goes on
-    after no break."""
+    """How what each of Dynamo's names stands for is written, as far as it is known; empty: the
+    function goes on after no break."""
+    found = slots(recording, item)
+    written = {each.name: each.written for each in found if each.written}
+    bound = {f"{each.name}{_OF_METHOD}": spelled(each.bound_to) for each in found if each.bound_to}
+    return written | bound
+
+
+def slots(recording: Recording, item: Translation) -> list[Left]:
+    """What each of Dynamo's names stands for; empty: the function goes on after no break."""
     found = break_before(recording, item)
     if found is None or not recording.has(item.first_moment):
-        return {}
+        return []
     own = recording.state(item.first_moment).frames[0].locals
     numbers = sorted(int(match[1]) for match in map(_LEFT.fullmatch, own) if match)
     *_, site = way_to(recording, found.moment)
     if numbers != [*range(len(numbers))] or not recording.has(site.moment):
-        return {}
+        return []
     state = recording.state(site.moment)
     stack = [value for value in _stack(state) if value.cls != "NullVariable"]
-    words = [_below(recording, found, value) for value in stack]
+    below = [_below(recording, found, value) for value in stack]
     if not site.instruction.opname.startswith(_NO_RESULT):
-        words[len(numbers) - 1 :] = [_written(recording, site)]
-    return {f"___stack{at}": text for at, text in zip(numbers, words, strict=False) if text}
+        below[len(numbers) - 1 :] = [Left("", _written(recording, site))]
+    return [
+        msgspec.structs.replace(each, name=f"___stack{at}")
+        for at, each in zip(numbers, below, strict=False)
+    ]
 
 
 def _stack(state: State) -> list[Value]:
     return [state.values[id] for id in state.top.stack]
 
 
-def _below(recording: Recording, found: GraphBreak, value: Value) -> str:
+def _below(recording: Recording, found: GraphBreak, value: Value) -> Left:
     """What was on the stack before the instruction."""
     if value.source:
-        return spelled(value.source)
+        owner = _bound_to(recording, found, value)
+        return Left("", spelled(value.source), value.source, owner)
     node = recording.node(found.attempt, value.node) if value.node else None
     if node is None or site_at(recording, node.moment) is None:
-        return ""
+        return Left("", "")
     *_, site = way_to(recording, node.moment)
-    return _written(recording, site)
+    return Left("", _written(recording, site))
+
+
+def _bound_to(recording: Recording, found: GraphBreak, value: Value) -> str:
+    """The object that a method on the stack is one of, as a source: that which it is read from,
+    where its class has it and it has no attribute of this name itself; empty: it is no such one."""
+    owner, _, name = value.source.rpartition(".")
+    if value.cls != _METHOD or not name.isidentifier():
+        return ""
+    hidden = f"not ___dict_contains('{name}', {owner}.__dict__)"
+    last = recording.attempts(recording.attempt(found.attempt).translation)[-1]
+    guards = recording.guards(None, attempt=last.id)  # one that is thrown away has no code
+    return owner if any(hidden in guard.code for guard in guards) else ""
 
 
 def _written(recording: Recording, site: Site) -> str:

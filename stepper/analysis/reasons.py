@@ -13,12 +13,12 @@ import re
 
 import msgspec
 
-from stepper.analysis.sources import unscoped
+from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import one_line
 from stepper.model.datum import Datum, Words, literal
 from stepper.model.lookup import Difference
 from stepper.model.trace import Translation
-from stepper.support.guarded_values import membership_of
+from stepper.support.guarded_values import compared_with_constant, membership_of
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _ENTRY = re.compile(r"\d+/\d+: ")
@@ -27,6 +27,9 @@ _COMMENT = re.compile(r"(?<!\s)(?:\s{2,}+# |\s++# (?=.*# ))|\nUser stack trace:"
 _AS_TENSOR = "___as_tensor("
 """With it torch up to 2.11 compares a float that is an input of the graph with itself."""
 METADATA = "TENSOR_SUBCLASS_METADATA_MATCH"
+COUNTED = "COUNT_ITERATOR_MATCH"
+NEXT = "next value"
+"""What of an itertools.count is compared."""
 A_TENSOR = "a tensor type"
 """What Dynamo calls the type that it has seen, whichever it was."""
 _TENSOR = re.compile(
@@ -48,6 +51,9 @@ _TYPE = re.compile(
     r"___check_type_id\((?P<source>.*), \d+\)(?:, type=<class '(?P<expected>[^']*)'>)?"
 )
 _IDENTITY = re.compile(r"___check_obj_id\((?P<source>.*), \d+\)(?:, type=(?P<expected>.*))?")
+_THIS_OBJECT = re.compile(
+    r"___check_obj_id\((?P<source>[^,]+), (?P<number>\d+)\)(?:, type=(?P<kind>.*))?"
+)
 _CLASS = re.compile(r"<class '(?:.*\.)?(\w+)'>")
 _LENGTH = re.compile(r"len\((?P<source>.*)\) == (?P<expected>\d+)")
 _KEYS = re.compile(r"len\((?P<source>.*)\) != (?P<expected>\d+)$")
@@ -74,6 +80,13 @@ _EQUAL = re.compile(
     rf"(?P<source>(?:{_VALUE}|{_OF_A_CLASS}|{_KEY}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)"
 )
 
+_COUNTED = re.compile(
+    r"___normalize_count_iter\((?P<source>.+)\) == \((?P<expected>[^,()]+), [^,()]+\)"
+)
+"""How Dynamo words where an itertools.count stands: the number that it gives next, and the step."""
+_UNREACHED = re.compile(r"(?:KeyError on|IndexError on|getattr failed on source) (?P<source>\S.*)")
+"""How Dynamo words that it came to no value at all."""
+
 _METADATA = re.compile(r"___check_metadata_\d+_c")
 """How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""
 _DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
@@ -94,9 +107,11 @@ _KINDS = (
     (_NONE, "NONE_MATCH", "value"),
     (_SAME, "OBJECT_ALIASING", "identity"),
     (_EQUAL, "EQUALS_MATCH", "value"),
+    (_COUNTED, COUNTED, NEXT),
+    (_UNREACHED, "", ""),
 )
 
-_PLAIN = frozenset({"value", "length", "rank", "size", "stride", "requires_grad"})
+_PLAIN = frozenset({"value", "length", "rank", "size", "stride", "requires_grad", NEXT})
 """What is compared with a plain value."""
 _DTYPES = {
     "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16",
@@ -119,9 +134,11 @@ class Reason(msgspec.Struct, frozen=True):
     """In what it differs; an actual value is unknown when the words do not say it."""
     text: str = ""
     """The words themselves, in one line, without the label and the code behind them."""
+    missing: bool = False
+    """There is no such value: it could not be got to."""
 
 
-_COMPARISONS = frozenset({"TYPE_MATCH", "LENGTH_CHECK", "NONE_MATCH", "EQUALS_MATCH"})
+_COMPARISONS = frozenset({"TYPE_MATCH", "LENGTH_CHECK", "NONE_MATCH", "EQUALS_MATCH", COUNTED})
 _CHECKS = tuple(each for each in _KINDS if each[1] in _COMPARISONS)
 
 
@@ -135,7 +152,29 @@ def parse_check(code: str) -> tuple[str, str, Datum] | None:
         if match is not None:
             found = match.groupdict()
             return found["source"] or "", what, _datum(what, _expected(pattern, found))
-    return None
+    compared = _equality(code)
+    return None if compared is None else (compared[0], "value", literal(compared[1]))
+
+
+def _equality(words: str) -> tuple[str, str] | None:
+    """An expression that leads to a value, and the constant that it is compared with, where the
+    way there is one that no pattern knows: through dictionaries within dictionaries, say."""
+    compared = compared_with_constant(words)
+    return None if compared is None or path_of(compared[0]) is None else compared
+
+
+def identity_in(code: str) -> tuple[str, str, Words] | None:
+    """Which object a guard's code wants: the expression, its number, and what it is called; None:
+    it wants something else."""
+    found = _THIS_OBJECT.match(code)
+    if found is None:
+        return None
+    kind = _CLASS.fullmatch(found["kind"] or "")
+    return (
+        found["source"],
+        found["number"],
+        Words(f"the {kind[1] if kind else 'object'} that it was"),
+    )
 
 
 def reasons_of(item: Translation) -> list[Reason]:
@@ -173,7 +212,11 @@ def parse_reason(reason: str) -> Reason:
             unscoped(found.get("source") or ""),
             tuple(filter(None, (_difference(pattern, what, found),))),
             text,
+            pattern is _UNREACHED,
         )
+    if (compared := _equality(words)) is not None:
+        difference = Difference("value", literal(compared[1]))
+        return Reason(entry, "EQUALS_MATCH", unscoped(compared[0]), (difference,), text)
     asked = membership_of(words)
     if asked is None:
         return Reason(entry, text=text)

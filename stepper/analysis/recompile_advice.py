@@ -18,7 +18,7 @@ from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_equal
-from stepper.analysis.sources import unscoped
+from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import MarkSize, Setting
@@ -34,6 +34,8 @@ _UNSURE = frozenset({"0/1", "0/1 condition"})
 """Rules whose advice is for one entry, and does not suit all that operators do."""
 _FOR_ONE = frozenset({"number made dynamic", "size made dynamic"})
 """Rules whose advice saves the entry for the first value, if nothing else needs it."""
+_OF_ELEMENTS = frozenset({"length", "keys"})
+"""Rules by which a container is to have the same elements in each call."""
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
@@ -127,7 +129,14 @@ def advice_against(recording: Recording, item: Translation) -> list[Advice]:
 
 def _told(found: list[Advice], advice: Advice) -> bool:
     """Whether a condition on a size is advised on that is 0 or 1, and the size itself has been; or
-    a stride, and another one of the tensor has been."""
+    a stride, and another one of the tensor has been; or a break that has been; or an element that
+    is missing, and the number of the elements has been."""
+    if advice.rule == "left by a break":
+        return any(each.rule == advice.rule for each in found)
+    if advice.rule == "not there":
+        path = path_of(advice.source)
+        whole = {path_of(each.source) for each in found if each.rule in _OF_ELEMENTS}
+        return path is not None and bool(path.steps) and path.before in whole
     if advice.aspect.what == "stride":
         return any((each.source, each.rule) == (advice.source, advice.rule) for each in found)
     return advice.rule == "0/1 condition" and any(

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from stepper.analysis.advice import Advice
+from stepper.analysis.advice import Advice, spelling_in
 from stepper.analysis.autograd_captures import capture_lines
 from stepper.analysis.breaks import left_to_python
 from stepper.analysis.failures import failed_count, failures
@@ -181,8 +181,6 @@ def recompile_lines(
         role="title",
     )
     yield from interventions(recording)
-    if not recording.lookups():
-        yield Line(WITHOUT_LOOKUPS, role="dim")
     first, follow = _by_rank(recording, by_function, all_whole=bool(function) or every)
     for history in first:
         yield Line("")
@@ -196,6 +194,9 @@ def recompile_lines(
         )
         for history in follow:
             yield from _heading(recording, history, "  ")
+    if not recording.lookups():
+        yield Line("")
+        yield Line(WITHOUT_LOOKUPS, role="dim")
     limited = {history.name for history in by_function if history.calls_after_limit}
     yield from _uncompiled_lines(recording, function, after, limited)
     if not function:
@@ -268,8 +269,8 @@ def _heading(recording: Recording, history: History, indent: str = "") -> Iterat
     name = compiled_name(recording, history.recompilations[0].translation)
     again = f"{plural(counted, 'recompilation')}, {history.seconds:.2f} s"
     yield Line(f"{indent}{name}  {place}  {again}", role="title")
-    spell = spelling(recording, history.recompilations[-1].translation)
     for series in history.series[:TOLD]:
+        spell = spelling_in(recording, history, series)
         yield Line(f"{indent}  {series_text(series, len(history.recompilations), spell)}")
 
 
@@ -292,6 +293,8 @@ def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:
 def series_text(series: Series, of: int, spell: Spelling = spelled) -> str:
     """`x.shape[0] grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
     what = _named(series.source, series.aspect, spell) or series.kind
+    if series.missing:
+        return f"{what} is not there  ({series.times} of {of})"
     if len(series.values) == 1:
         return f"{what} is no longer {text_of(series.values[0])}  ({series.times} of {of})"
     told = f": {series.seen}" if series.seen else ""
@@ -432,6 +435,8 @@ def differing_text(failure: Failure, spell: Spelling) -> str:
     """`x.shape[0]: expected 4, actual 5`."""
     differences = [_difference(failure.source, each, spell) for each in failure.differences]
     text = "; ".join(differences)
+    if not text and failure.missing and not failure.kind:
+        text = f"{spell(failure.source)} is not there"
     if not text:
         text = f"fails: {clip(spell(one_line(failure.text)), _TEXT)}"
         text += f", with {seen_text(failure.saw, spell)}" if failure.saw != UNKNOWN else ""

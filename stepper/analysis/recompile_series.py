@@ -22,7 +22,7 @@ from stepper.analysis.walks import compilations
 from stepper.client.text import ELLIPSIS, clip, one_line
 from stepper.model.capabilities import Capabilities
 from stepper.model.datum import UNKNOWN, Datum, alike, text_of
-from stepper.model.lookup import Aspect
+from stepper.model.lookup import INVALID, Aspect
 from stepper.model.method_names import Owner
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -54,6 +54,8 @@ class Series(msgspec.Struct, frozen=True):
     """What did not hold of it, of the first, where that is an expression."""
     newest: int = 0
     """The place of the newest of these recompilations among all of the function."""
+    missing: bool = False
+    """Whether it could not be got to in any of them: there is no such value."""
 
     @property
     def seen(self) -> str:
@@ -66,7 +68,7 @@ class Series(msgspec.Struct, frozen=True):
     @property
     def trend(self) -> str:
         """`grows`, `shrinks`, `changes`, or `dies`."""
-        if self.kind == "INVALID":
+        if self.kind == INVALID:
             return "dies"
         numbers = [value for value in self.values if type(value) is int]
         if len(numbers) < len(self.values):
@@ -164,6 +166,7 @@ def _series(found: list[Recompilation]) -> list[Series]:
     conditions: dict[_Key, str] = {}
     values: dict[_Key, list[Datum]] = {}
     where: dict[_Key, list[int]] = {}
+    there: set[_Key] = set()
     for at, each in enumerate(found):
         nearest = each.nearest
         if nearest is None:
@@ -176,6 +179,8 @@ def _series(found: list[Recompilation]) -> list[Series]:
                 continue  # another condition on what the first one is about
             key = _Key(unscoped(source), difference.aspect, _asking(failure))
             kinds.setdefault(key, failure.kind)
+            if not failure.missing or failure.kind == INVALID:
+                there.add(key)
             if failure.kind in LEAVES and not failure.differences:
                 conditions.setdefault(key, unscoped(failure.text))
             if at not in where.setdefault(key, []):
@@ -202,7 +207,7 @@ def _series(found: list[Recompilation]) -> list[Series]:
         series.append(
             Series(
                 first.source, first.aspect, kinds[first], tuple(values[first]), len(where[first]),
-                likewise, conditions.get(first, ""), where[first][-1],
+                likewise, conditions.get(first, ""), where[first][-1], first not in there,
             )
         )  # fmt: skip
     # What is known by its values says more than what only fails because of it, and what is alone in

@@ -21,10 +21,28 @@ from typing import NamedTuple, overload
 
 import msgspec
 
-from stepper.analysis.conditions import LEAVES, SHAPE_ENV, decided_by
-from stepper.analysis.reasons import A_TENSOR, METADATA, Reason, parse_check, reasons_in, reasons_of
+from stepper.analysis.conditions import (
+    LEAVES,
+    SHAPE_ENV,
+    as_installed,
+    decided_by,
+    is_condition,
+)
+from stepper.analysis.guarded_names import CONTENT, closed_over
+from stepper.analysis.objects import Objects
+from stepper.analysis.origins import Origin, origin_of
+from stepper.analysis.reasons import (
+    A_TENSOR,
+    COUNTED,
+    METADATA,
+    NEXT,
+    Reason,
+    parse_check,
+    reasons_in,
+    reasons_of,
+)
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
-from stepper.analysis.sites import in_dynamo, program_line
+from stepper.analysis.sites import in_dynamo
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
 from stepper.analysis.walks import (
     Calls,
@@ -34,13 +52,20 @@ from stepper.analysis.walks import (
     free_variables,
     source_of,
 )
-from stepper.analysis.wanted import Wanted, differing, symbolic, varying, wanted_and_had, wants_of
+from stepper.analysis.wanted import (
+    Wanted,
+    Wants,
+    differing,
+    symbolic,
+    varying,
+    wanted_and_had,
+    wants_of,
+)
 from stepper.client.frame_names import is_meant
-from stepper.client.text import source_line
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, literal, text_of
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
-from stepper.model.program import Instruction, PythonFrame, UserLine
+from stepper.model.program import UserLine
 from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import (
     EventKind,
@@ -50,9 +75,7 @@ from stepper.model.trace import (
     Translation,
     limit_named,
 )
-from stepper.model.value import Value
 from stepper.recording.reader import Recording
-from stepper.support.pythons_own import is_installed
 
 _SAME_LEAF = {
     "EQUALS_MATCH": ("EQUALS_MATCH", "CONSTANT_MATCH"),
@@ -69,6 +92,7 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
     "DEFAULT_DEVICE": ("default_device",),
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
+_STATE = "GLOBAL_STATE"
 _OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 
@@ -93,24 +117,6 @@ _COMPARED = 64
 """Entries that a compilation is compared with when lookups were not recorded, the newest. More than
 Dynamo lets a function have, unless its limit was raised; to compare each with all others would
 take minutes for a thousand."""
-
-
-class Origin(msgspec.Struct, frozen=True):
-    """Where a guard came from."""
-
-    guard: int
-    """Id of the installed guard."""
-    source: str
-    """Its expression, as Dynamo writes it."""
-    moment: MomentId
-    """Whose instruction made the compiler install it."""
-    instruction: Instruction | None = None
-    value: Value | None = None
-    """The value that it protects, as it was then; None when it was not in view."""
-    line: UserLine | None = None
-    """The line that needed it; None when it is not known."""
-    called_from: UserLine | None = None
-    """The program's line that led there, where that one is a library's."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -327,7 +333,8 @@ class Change(NamedTuple):
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
     another size are left out, and conditions on strides that are known to differ, and whatever
-    differs of another function that a wrapper wraps, or within what is of another type."""
+    differs of another function that a wrapper wraps, or within what is of another type or another
+    object."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
     laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)
@@ -343,7 +350,7 @@ def changes_of(tried: Tried) -> list[Change]:
             ]
         else:
             found.append(Change(each.source, Difference(""), each))
-    others = [path_of(each.source) for each in found if each.by.what == "type"]
+    others = [path_of(each.source) for each in found if each.by.what in ("type", "object")]
     return [each for each in found if not _within(path_of(each.source), others)]
 
 
@@ -401,27 +408,14 @@ def failed_guards(recording: Recording, lookup: Translation) -> tuple[tuple[str,
     )
 
 
-class _Wants(NamedTuple):
-    """What a compilation wants."""
-
-    all: Wanted
-    unlike: Wanted
-    """What not all compilations of the function want alike."""
-    had: Wanted
-    """What the call had that it was made for, where it wants a symbol."""
-
-    @property
-    def call(self) -> Wanted:
-        """What the call had, as far as it is known."""
-        return self.all | self.had
-
-
 class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._wanted: dict[int, dict[int, _Wants]] = {}
+        self._wanted: dict[int, dict[int, Wants]] = {}
         self._installed: dict[tuple[int, str, str, str], Guard | None] = {}
         self._origins: dict[int, Origin] = {}
+        self._closures: dict[int, dict[str, str]] = {}
+        self._objects = Objects(recording)
         self._calls = Calls(recording)
         self._read: dict[int, Recompilation] = {}
         """By translation: those that follow ask for it again."""
@@ -530,7 +524,7 @@ class _Reader:
             return msgspec.structs.replace(failure, source=source)
         source, what, expected = compared
         wanted = self._wants(item.code)[item.id].call.get((source, Aspect(what)), UNKNOWN)
-        actual = wanted if failure.saw == UNKNOWN else failure.saw
+        actual = wanted if failure.saw == UNKNOWN or what == NEXT else failure.saw
         return msgspec.structs.replace(
             failure, source=source, differences=(Difference(what, expected, actual),)
         )
@@ -566,7 +560,8 @@ class _Reader:
         failures = [_said(words, new.call)] if words is not None else []
         known = {(f.source, d.aspect) for f in failures for d in f.differences}
         for source, difference in differing(wanted[entry.id].unlike, new.unlike | new.had):
-            if (source, difference.aspect) not in known:
+            of_another = CONTENT in source and self._of_another_function(entry, item, source)
+            if (source, difference.aspect) not in known and not of_another:
                 failures.append(
                     Failure(
                         _kind_of(source, difference.what),
@@ -576,9 +571,40 @@ class _Reader:
                         inferred=True,
                     )
                 )
+        for source, other in self._objects.others(entry, item):
+            if (source, other.aspect) not in known:
+                failures.append(Failure("ID_MATCH", source, (other,), behind=True, inferred=True))
+        failures = [self._with_objects(entry, item, each) for each in failures]
+        if not any(each.kind == _STATE for each in failures) and self._of_state(entry, item):
+            failures.append(Failure(_STATE, "", (Difference(""),), behind=True, inferred=True))
         return self._tried(item, entry.compile_id, failures)
 
-    def _wants(self, code: int) -> dict[int, _Wants]:
+    def _with_objects(self, entry: Translation, item: Translation, failure: Failure) -> Failure:
+        made = self._made.get(item.code, [])
+        differences = tuple(
+            self._objects.named(each, unscoped(failure.source), entry, item, made)
+            for each in failure.differences
+        )
+        return msgspec.structs.replace(failure, differences=differences)
+
+    def _of_another_function(self, entry: Translation, item: Translation, source: str) -> bool:
+        """Whether what a cell holds is a variable of another name: then the function is another."""
+        for each in (entry, item):
+            if each.id not in self._closures:
+                self._closures[each.id] = closed_over(self._recording, each)
+        names = [self._closures[each.id].get(source) for each in (entry, item)]
+        return None not in names and names[0] != names[1]
+
+    def _of_state(self, entry: Translation, item: Translation) -> bool:
+        """Whether a compilation was made under another state of torch than an entry, which has a
+        guard on it."""
+        attempts = self._recording.attempts(entry.id)
+        guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
+        return any(each.kind == _STATE for each in guards) and any(
+            _differing_state(entry, item, ())
+        )
+
+    def _wants(self, code: int) -> dict[int, Wants]:
         """What each compilation of a function wants, by its id."""
         found = self._wanted.get(code)
         if found is None:
@@ -586,7 +612,7 @@ class _Reader:
             both = [wanted_and_had(self._recording, item) for item in items]
             unlike = varying([wanted for wanted, _ in both])
             found = self._wanted[code] = {
-                item.id: _Wants(wanted, others, had)
+                item.id: Wants(wanted, others, had)
                 for item, (wanted, had), others in zip(items, both, unlike, strict=True)
             }
         return found
@@ -625,6 +651,12 @@ class _Reader:
         return msgspec.structs.replace(failure, decides=path.root in free)
 
     def _with_origin(self, made: Translation, failure: Failure) -> Failure:
+        if (
+            not failure.kind
+            and not failure.source
+            and is_condition(self._recording, made, failure.text)
+        ):
+            failure = msgspec.structs.replace(failure, kind=SHAPE_ENV)
         failure = msgspec.structs.replace(
             failure, find_conditions=partial(_conditions, self._recording, made, failure)
         )
@@ -675,7 +707,7 @@ def _conditions(recording: Recording, made: Translation, failure: Failure) -> li
             found += [] if cause is None else [cause]
     if found:
         return found
-    condition = _as_installed(recording, made, failure.text)
+    condition = as_installed(recording, made, failure.text)
     if expressions_in(condition):
         return decided_by([*sizes(recording, made)], condition)
     if ".size()" in failure.source:
@@ -683,47 +715,24 @@ def _conditions(recording: Recording, made: Translation, failure: Failure) -> li
     return []
 
 
-def _as_installed(recording: Recording, made: Translation, said: str) -> str:
-    """A condition on sizes as the entry has it: Dynamo says why an entry did not match without
-    `L[…]` around the names of locals. What is no condition of the entry is left as it is."""
-    attempts = recording.attempts(made.id)
-    guards = recording.guards(None, attempt=attempts[-1].id) if attempts else []
-    conditions = (code for guard in guards if guard.kind == SHAPE_ENV for code in guard.code)
-    return next((code for code in conditions if unscoped(code) == said), said)
-
-
-def origin_of(recording: Recording, guard: Guard) -> Origin:
-    """The instruction that made the compiler install a guard, and the value that it protects."""
-    first = recording.attempt(guard.attempt).first_moment
-    if not first <= guard.moment <= recording.newest:
-        # It was there before the first instruction, as those on global state are.
-        line = None if guard.user_line is None else UserLine(guard.user_line)
-        return Origin(guard.id, guard.source, guard.moment, line=line)
-    state = recording.state(guard.moment)
-    code = recording.code(recording.frame(state.moment.frame).code)
-    row = code.instructions[state.moment.ip]
-    named = (value for value in state.values.values() if value.source == guard.source)
-    place = guard.user_line or PythonFrame(code.filename, row.line or 0, code.name)
-    here = (place.filename, place.line) == (code.filename, row.line)
-    line = UserLine(place, source_line(code, row.line) if here else "")
-    library = is_installed(place.filename)
-    called_from = program_line(recording, guard.moment) if library else None
-    value = next(named, None)
-    return Origin(guard.id, guard.source, guard.moment, row, value, line, called_from)
-
-
 def _with_state(made: Translation, item: Translation, failure: Failure) -> Failure:
     """A guard on torch's state, with what of it differs between two compilations."""
     of = _OF_STATE.get(failure.kind)
     if of is None or made.state == item.state:
         return failure
-    differences = tuple(
-        Difference(name, Words(before), Words(item.state[name]))
-        for name, before in made.state.items()
-        if (name in of or (not of and name not in _STATE_APART))
-        and item.state.get(name, before) != before
-    )
+    differences = tuple(_differing_state(made, item, of))
     return msgspec.structs.replace(failure, differences=differences or failure.differences)
+
+
+def _differing_state(
+    made: Translation, item: Translation, of: tuple[str, ...]
+) -> Iterator[Difference]:
+    """What of torch's state differs between two compilations, of these names; of none: all that
+    have no guard of their own."""
+    for name, before in made.state.items():
+        now = item.state.get(name, before)
+        if (name in of or (not of and name not in _STATE_APART)) and now != before:
+            yield Difference(name, Words(before), Words(now))
 
 
 def _installed(guards: list[Guard], failure: Failure) -> Guard | None:
@@ -775,11 +784,13 @@ def _said(words: Reason, new: Wanted) -> Failure:
         else each
         for each in words.differences
     )
-    return Failure(words.kind, words.source, differences, words.text)
+    return Failure(words.kind, words.source, differences, words.text, missing=words.missing)
 
 
 def _kind_of(source: str, what: str) -> str:
     if source == _CURRENT_DEVICE:
         return "DEFAULT_DEVICE"
-    kinds = {"value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK"}
+    kinds = {
+        "value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK", NEXT: COUNTED
+    }  # fmt: skip
     return kinds.get(what, "TENSOR_MATCH")

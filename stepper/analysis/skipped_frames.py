@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from stepper.analysis.break_changes import CHANGES, Remedy
@@ -12,6 +14,8 @@ from stepper.client.text import one_line
 from stepper.model.trace import MomentId, Outcome, Translation, headline
 from stepper.recording.reader import Recording
 
+_OF_TORCHS = re.compile(r"/torch/nn/modules/\w+\.py\Z")
+_FORWARD = ".forward"
 _NOTHING_TRACED = "No ops traced for the FX graph"
 
 
@@ -33,6 +37,8 @@ class Skipped(msgspec.Struct, frozen=True):
     """Whether it was traced as a part of what calls it, too: that was then given up."""
     for_good: bool = False
     """Whether the call that was seen computes nothing, where another one may."""
+    of_torchs_module: bool = False
+    """Whether it is a module of torch's own, and nothing was compiled before it."""
 
     @property
     def change(self) -> Remedy | None:
@@ -44,6 +50,11 @@ class Skipped(msgspec.Struct, frozen=True):
             return Remedy(
                 "this call computes nothing, and none that follows is compiled then: where one of "
                 "those computes, let it be the first"
+            )
+        if self.of_torchs_module:
+            return Remedy(
+                "the compile() of torch's own modules leaves them to Python: compile with "
+                "torch.compile(module), and call what that returns"
             )
         found = (change for kind, change in CHANGES.items() if self.reason.startswith(kind))
         return next(found, None)
@@ -68,11 +79,19 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
             for_good.add(key)
     walked = {(code.filename, code.first_line) for code in recording.codes()}
     inlined = set()
+    first = min((item.first_moment for item in compilations(recording)), default=None)
+    of_torchs = set()
     for frame in recording.skipped_frames():
         key = (frame.name, frame.filename, frame.line, one_line(frame.reason))
         found.setdefault(key, []).append((frame.moment, 0))
         if (frame.filename, frame.line) in walked:
             inlined.add(key)
+        elif (
+            (first is None or frame.moment < first)
+            and frame.name.endswith(_FORWARD)
+            and _OF_TORCHS.search(frame.filename)
+        ):
+            of_torchs.add(key)
     return [
         Skipped(
             *key,
@@ -81,6 +100,7 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
             moment=each[0][0],
             inlined=key in inlined,
             for_good=key in for_good,
+            of_torchs_module=key in of_torchs,
         )
         for key, each in found.items()
     ]

@@ -33,6 +33,8 @@ _OF_DYNAMO = "___"
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
+_OF_CLASS = re.compile(r"\bdict\(type\(([\w.]+)\)(?:\.__mro__\[\d+\])?\.__dict__\)\['(\w+)'\]")
+"""How Dynamo writes an attribute of a value's class: to a person it is one of the value."""
 _STRIPPED = re.compile(r"L\[\s*['\"]([^'\"]*)['\"]\s*\]")
 
 
@@ -76,7 +78,7 @@ class Path(msgspec.Struct, frozen=True):
 
 def spelled(source: str) -> str:
     """A source as its user would write it: `L['self']._modules['fc']` is `self.fc`."""
-    text = _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source)))
+    text = _OF_CLASS.sub(r"\1.\2", _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source))))
     while len(text) < _LONGEST and (shorter := _with_values(text)) != text:
         text = shorter
     return text

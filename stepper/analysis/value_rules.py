@@ -17,9 +17,10 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
+from stepper.analysis.guarded_names import CONTENT
 from stepper.analysis.kind_rules import each_by_itself
 from stepper.analysis.needed import INDEXED, KEYED, needed_by, puts, subscribes
-from stepper.analysis.recompiles import Origin
+from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.change import Dynamic, Setting
@@ -112,6 +113,11 @@ def _part_of_what_is_set(it: Changing) -> Advice | None:
     whole = it.spell(effect.name)
     if whole == it.name:
         return None
+    if unscoped(effect.name) + CONTENT == it.series.source:
+        return it.advise(
+            f"{it.name} is set by the compiled function itself{it.place_inside(effect)}, and the "
+            "next call finds it so: do that outside of the compiled function."
+        )
     return it.advise(
         f"{whole}, which {it.name} is a part of, is set by the compiled function itself"
         f"{it.place_inside(effect)}, and the next call finds it so: do that outside of the "
@@ -124,6 +130,8 @@ def _mixed(it: Changing) -> Advice | None:
     types = {type(value) for value in it.series.values}
     if len(types) < 2 or not types & _PLAIN:
         return None
+    if types <= {int, float} and (not it.as_symbol[0] or it.unmet):
+        return it.one_more(it.as_symbol[1]) if it.unmet else None
     return it.advise(
         f"{it.name} is of another type in one call than in another, and each has an entry of its "
         "own: hand it over always as the same."

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 from stepper.analysis.handed_on import as_compiled
 from stepper.analysis.reasons import parse_check
@@ -34,6 +35,21 @@ _FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
 """By source, without `L[…]` around locals, and by what of it: what it must be."""
+
+
+class Wants(NamedTuple):
+    """What a compilation wants."""
+
+    all: Wanted
+    unlike: Wanted
+    """What not all compilations of the function want alike."""
+    had: Wanted
+    """What the call had that it was made for, where it wants a symbol."""
+
+    @property
+    def call(self) -> Wanted:
+        """What the call had, as far as it is known."""
+        return self.all | self.had
 
 
 def wanted_by(recording: Recording, translation: Translation) -> Wanted:
@@ -168,6 +184,8 @@ def _of_kinds(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]
         if was is None or now is None or was == now or not {_TENSOR, _NONE} & {was, now}:
             continue
         value = earlier.get((source, Aspect("value")), UNKNOWN)
+        if value != UNKNOWN and later.get((source, Aspect("value")), UNKNOWN) != UNKNOWN:
+            continue  # both are known, and compared as values are
         if value is None or (value != UNKNOWN and now == _TENSOR):
             found = Words("<Tensor>") if now == _TENSOR else UNKNOWN
             yield source, Difference("value", value, found)

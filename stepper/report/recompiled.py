@@ -7,7 +7,8 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis import recompiles
-from stepper.analysis.handed_on import Spelling, spelling
+from stepper.analysis.advice import spelling_in
+from stepper.analysis.handed_on import Spelling
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import failure_text, limit_text, series_text, spelling_of
 from stepper.analysis.recompile_series import History, Series, histories
@@ -41,15 +42,14 @@ def recompiled(places: Places) -> Iterator[contents.Recompiled]:
     recording, tell = places.recording, places.tell
     for history in histories(recording, recompiles.recompilations(recording)):
         count, last = len(history.recompilations), history.recompilations[-1].translation
-        # The names inside are code, which a redacted report has none of.
-        spell = spelled if tell.redact else spelling(places.recording, last)
         yield contents.Recompiled(
             name=tell.name(compiled_name(places.recording, last)),
             where=places.where(history.filename, history.line),
             entries=history.entries,
             seconds=history.seconds,
             series=tuple(
-                tell.own(series_text(_series(tell, each), count, spell)) for each in history.series
+                tell.own(series_text(_series(tell, each), count, _naming(places, history, each)))
+                for each in history.series
             ),
             limit=tell.own(limit_text(history)) if history.limit is not None else tell.own(""),
             advice=tuple(_advice(places, history)),
@@ -84,6 +84,11 @@ def _recompilation(places: Places, found: recompiles.Recompilation) -> contents.
             for tried in found.tried
         ),
     )
+
+
+def _naming(places: Places, history: History, series: Series) -> Spelling:
+    # The names inside are code, which a redacted report has none of.
+    return spelled if places.tell.redact else spelling_in(places.recording, history, series)
 
 
 def _spelling(places: Places, tried: recompiles.Tried) -> Spelling:

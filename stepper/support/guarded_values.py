@@ -58,6 +58,25 @@ def membership_of(condition: str) -> Membership | None:
     return Membership(kind, what, ast.unparse(of), ast.unparse(element), text, there)
 
 
+def compared_with_constant(condition: str) -> tuple[str, str] | None:
+    """What a condition wants to be equal to a constant, and the constant, as they are written;
+    None: it asks for something else."""
+    match parsed(condition) if " == " in condition else None:
+        case ast.Compare(left, [ast.Eq()], [right]) if _is_constant(right):
+            if not isinstance(left, ast.Constant):
+                return ast.unparse(left), ast.unparse(right)
+    return None
+
+
+def _is_constant(node: ast.expr) -> bool:
+    match node:
+        case ast.Constant():
+            return True
+        case ast.UnaryOp(ast.USub(), ast.Constant()):
+            return True
+    return False
+
+
 def values_of(node: ast.expr) -> Iterator[str]:
     """The longest expressions in it that begin at a local or a global."""
     inner = node

@@ -502,7 +502,7 @@ def hook_registered_inside(run: Run) -> None:
 @case(
     "", "why-break",
     cause="StringIO",
-    advice="the line is a library's: take what `with contextlib.redirect_stdout(",
+    advice="change: take what `with contextlib.redirect_stdout(",
     counts=(1, 1),
 )  # fmt: skip
 def output_redirected_inside(run: Run) -> None:

@@ -26,6 +26,7 @@ from tests.answers import (  # noqa: F401
     specialized,
     state,
     swept_again,
+    swept_eighth,
     swept_fifth,
     swept_fourth,
     swept_seventh,

@@ -15,7 +15,7 @@ ones = torch.ones
 
 @case(
     "pytorch#143670", "why-recompile",
-    cause=("numbers[1] changes", "it has no key 1"),
+    cause=("numbers[1] is not there", "it has no key 1"),
     advice="always with the same keys",
     counts=(2, 1),
 )  # fmt: skip

@@ -78,6 +78,7 @@ AGAINST = {
     "object that died": "autocast_handed_over",
     "marks": "batches_of_other_sizes",
     "metadata of a subclass": "list_or_tuple",
+    "next value": "counter_of_a_module",
     "duck shaping": "branch_on_a_size",
     "relation": "branch_on_a_size",
     "all at once": "sizes_and_numbers",
