@@ -130,7 +130,7 @@ IN_ANALYSIS = {
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
         "": "torch's message, and its names of operators",
-        "said_of_fakes": "torch's message",
+        "said_inside": "torch's message",
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
         "_writer_inside": "torch's message, and its names of operators",

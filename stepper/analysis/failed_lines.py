@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+
+import msgspec
 
 from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import (
@@ -18,7 +20,7 @@ from stepper.analysis.failures import (
     failures,
     fixed_sizes,
     operands,
-    said_of_fakes,
+    said_inside,
 )
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
@@ -40,7 +42,7 @@ from stepper.client.text import (
 from stepper.model.failure import FailedStage
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
-from stepper.model.trace import headline
+from stepper.model.trace import MomentId, headline
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
@@ -51,7 +53,7 @@ _RAISED = 3
 _MOST_ENTRIES = 3
 """Entries of which it is told why they did not fit."""
 
-NOT_COMPILING = "; what compiled code raises when it runs is not recorded"
+NOT_COMPILING = "; what compiled code raises when it runs is recorded where it ends the program"
 
 _STAGES = {
     FailedStage.LOOKUP: "before tracing",
@@ -60,6 +62,8 @@ _STAGES = {
     FailedStage.DISPATCH: "in AOTAutograd",
     FailedStage.BACKEND: "in the backend",
     FailedStage.BACKWARD: "while compiling the backward",
+    FailedStage.ASKED: "",
+    FailedStage.RUNNING: "when its compiled code ran",
     FailedStage.EXPORT: "in torch.export",
     FailedStage.OTHER: "",
 }
@@ -97,13 +101,13 @@ def failed_lines(
 def failed_headline(failed: Failed) -> str:
     """`0/0 f failed while tracing: Unsupported: Data-dependent branching`."""
     failure = failed.failure
-    words = _words_of_operator(failed) or headline(failure.message)
+    words = _words_inside(failed) or headline(failure.message)
     said = ": ".join(filter(None, (failure.exception, words)))
     return f"{_whose(failed)} failed {stage_text(failure.stage)}".rstrip() + f": {said}"
 
 
-def _words_of_operator(failed: Failed) -> str:
-    return ": ".join(said_of_fakes(failed.failure.message) or ())
+def _words_inside(failed: Failed) -> str:
+    return ": ".join(said_inside(failed.failure.message) or ())
 
 
 def stage_text(stage: FailedStage) -> str:
@@ -124,6 +128,8 @@ def not_known_text(failed: Failed) -> str:
             return "which node of the graph is to blame is not recorded"
         case FailedStage.GUARDS:
             return "which instruction made the guard is not recorded"
+        case FailedStage.RUNNING:
+            return "which node of the graph raised it is not recorded"
         case FailedStage.BACKWARD:
             return "which node of the backward's graph is to blame is not recorded"
         case _:
@@ -145,9 +151,14 @@ def handed_over_text(failed: Failed, cwd: str = "") -> str:
     return f"the graph ended at {instruction_text(site.instruction)} {line_text(site.line, cwd)}"
 
 
-def operand_text(value: Value | None, operand: Operand) -> str:
-    """A value that an instruction took: as it was before, and as an input of the graph if it became
-    one only then."""
+def operand_text(
+    recording: Recording, failed: Failed, value: Value | None, operand: Operand
+) -> str:
+    """A value that an instruction took: as it was before, with where it comes from as its user
+    would write that, and as an input of the graph if it became one only then."""
+    if value is not None and value.source and failed.translation is not None:
+        spelled = spelled_inside(recording, failed.translation, value.source)
+        value = msgspec.structs.replace(value, source=spelled)
     text = value_line(value)
     if value is not None and value.lazy and operand.input is not None:
         return f"{text}  {node_meta(operand.input)}"
@@ -179,7 +190,7 @@ def _failed(
     yield Line(f"{number}. {times}{_whose(failed)}: {said}{at}", moment, "title")
     if failed.certain and failed.text:
         yield Line(f"     {failed.text}", moment)
-    if words := _words_of_operator(failed):
+    if words := _words_inside(failed):
         yield Line(f"   {words}", moment)
         yield from _symbols_in(recording, failed, words)
     ways = [] if trying is None else (yield from trying(failed))
@@ -200,14 +211,26 @@ def _failed(
     if failed.inside is not None and failed.certain:
         inside = failed.inside
         yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")
-    for site in failed.sites[1:] if failed.certain else ():
-        yield Line(f"   called from {line_text(site.line, cwd)}", site.moment, "dim")
-    for frame in reversed(failed.callers):
-        yield Line(f"   called by {place_text(frame, cwd)}", role="dim")
+    for text, at_call in _folded(
+        (f"called from {line_text(site.line, cwd)}", site.moment)
+        for site in (failed.sites[1:] if failed.certain else ())
+    ):
+        yield Line(f"   {text}", at_call, "dim")
+    for text, _ in _folded(
+        (f"called by {place_text(frame, cwd)}", None) for frame in reversed(failed.callers)
+    ):
+        yield Line(f"   {text}", role="dim")
     for frame in raised_in(failed):
         yield Line(f"   raised in {place_text(frame, cwd)}", role="dim")
     for each in again:
         yield Line(f"   again: {_whose(each)}", each.moment or None, "dim")
+
+
+def _folded(calls: Iterable[tuple[str, MomentId | None]]) -> Iterator[tuple[str, MomentId | None]]:
+    """Calls, each with its moment; of a function that calls itself, once and how often."""
+    for text, group in itertools.groupby(calls, key=lambda call: call[0]):
+        (_, moment), *more = group
+        yield (f"{text}  ({1 + len(more)} times)" if more else text), moment
 
 
 def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
@@ -226,7 +249,7 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
     devices = [_device(state.values.get(each.value), each) for each in taken]
     differ = len(set(filter(None, devices))) > 1
     for each, device in zip(taken, devices, strict=True):
-        text = operand_text(state.values.get(each.value), each)
+        text = operand_text(recording, failed, state.values.get(each.value), each)
         text += f"  on {device}" if differ and device else ""
         yield Line(f"     [{each.place}] {text}", site.moment, "dim")
         made = None if each.made_at is None else site_at(recording, each.made_at)

@@ -15,7 +15,7 @@ from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.conditions import of_range
-from stepper.analysis.failures import Failed, fixed_sizes, operands, said_of_fakes
+from stepper.analysis.failures import Failed, fixed_sizes, operands, said_inside
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
 from stepper.analysis.recompiles import apart, changes_of, failed_checks
@@ -233,7 +233,7 @@ def _caught(recording: Recording, failed: Failed) -> Remedy | None:
     """An error of an operator, for which the program has an `except` clause."""
     if failed.failure.stage is not FailedStage.TRACING:
         return None
-    said = said_of_fakes(failed.failure.message)
+    said = said_inside(failed.failure.message)
     raised = vars(builtins).get(failed.failure.exception if said is None else said[0])
     if not isinstance(raised, type):
         return None

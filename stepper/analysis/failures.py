@@ -10,6 +10,7 @@ when it was raised, and of library code that was inlined, the program's call tha
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 import msgspec
 
@@ -19,11 +20,12 @@ from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name, is_meant
 from stepper.client.text import plural, source_line
-from stepper.model.failure import FailedStage, Failure
+from stepper.model.failure import OUTSIDE, FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
 from stepper.model.trace import Event, MomentId, Node, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _MARKED = frozenset({Why.MARKED, Why.MARKED_UNBACKED, Why.MARKED_MAYBE, Why.EXPORT})
 _TAKES = {
@@ -39,8 +41,10 @@ _WRITTEN = re.compile(
     r"modified by an inplace operation: .*, which is output \d+ of "
     r"(?P<operator>\w+?)(?:Backward\d+)?,"
 )
-_OF_FAKES = re.compile(r"(?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*")
-"""How Dynamo words what an operator has said of fake tensors, behind all that it was given."""
+_INSIDE = re.compile(r"(?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*")
+"""How Dynamo words what an operator has said of fake tensors, behind all that it was given, and
+what the program raises."""
+_RAISED_BY_PROGRAM = "Developer debug context: raised exception "
 _WRITTEN_INSIDE = re.compile(r"Input mutation detected at \[(?P<inputs>[\w, ]+)\] in")
 _IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.(?:i\w+|setitem))")
 """How operators are called that write into what they are given."""
@@ -73,8 +77,8 @@ class Failed(msgspec.Struct, frozen=True):
     sites: tuple[Site, ...]
     """Where that is: its instruction, then the calls that led to it; empty: not recorded."""
     inside: Site | None
-    """The instruction itself, where that is in torch, and the sites begin with the call that led
-    into it; None: it is the first of them."""
+    """The instruction itself, where that is in a library, and the sites begin with the call that
+    led into it; None: it is the first of them."""
     certain: bool
     """Whether that instruction is known to be to blame, or only was the last one."""
     callers: tuple[PythonFrame, ...]
@@ -93,7 +97,13 @@ class Failed(msgspec.Struct, frozen=True):
     @property
     def suppressed(self) -> bool:
         """Whether the exception did not reach the program, whose frame runs uncompiled."""
-        return self.translation is not None and self.translation.outcome is Outcome.SKIPPED
+        item = self.translation
+        return self.compiling and item is not None and item.outcome is Outcome.SKIPPED
+
+    @property
+    def compiling(self) -> bool:
+        """Whether it was compiled when it failed, or was to be."""
+        return self.failure.stage not in OUTSIDE
 
     @property
     def compile_id(self) -> str:
@@ -136,9 +146,10 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
     broken = {recording.attempt(each.attempt).translation for each in recording.graph_breaks()}
     for failure in recording.failures():
         item = every.get(failure.translation or 0) or _forward(failure, every)
-        if failure.translation is not None and (item is None or not _counts(item, broken)):
+        compiled = failure.stage not in OUTSIDE
+        if compiled and failure.translation is not None and not (item and _counts(item, broken)):
             continue
-        if item is not None:
+        if item is not None and compiled:
             told.add(item.id)
         elif failure.stage is FailedStage.EXPORT:
             exported.append(failure.moment)
@@ -172,13 +183,22 @@ def failure_at(recording: Recording, event: Event) -> Failed | None:
     return None
 
 
+_ENDED = {
+    FailedStage.ASKED: "the program ended in torch.compile itself",
+    FailedStage.RUNNING: "the program ended with what compiled code raised when it ran",
+}
+
+
 def failed_count(found: list[Failed]) -> str:
     """`1 compilation and 2 calls failed`: of a call that no entry served, nothing was compiled."""
-    calls = sum(each.failure.stage is FailedStage.LOOKUP for each in found)
-    compiled = len(found) - calls
-    parts = [plural(compiled, "compilation")] if compiled or not calls else []
+    stages = Counter(each.failure.stage for each in found)
+    calls = stages[FailedStage.LOOKUP]
+    compiled = len(found) - calls - sum(stages[each] for each in OUTSIDE)
+    parts = [plural(compiled, "compilation")] if compiled else []
     parts += [plural(calls, "call")] if calls else []
-    return f"{' and '.join(parts)} failed"
+    text = f"{' and '.join(parts)} failed" if parts else "no compilation failed"
+    more = (words for stage, words in _ENDED.items() if stages[stage])
+    return "; ".join((text, *more))
 
 
 def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
@@ -187,11 +207,12 @@ def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
     return named or (item is not None and is_meant(recording, item, function))
 
 
-def said_of_fakes(message: str) -> tuple[str, str] | None:
-    """The exception and the words of an operator that does not take its fake tensors; None: it is
-    another error."""
+def said_inside(message: str) -> tuple[str, str] | None:
+    """The exception and the words of what Dynamo's message is about: of an operator that does not
+    take its fake tensors, or of what the program raises; None: it is another error."""
     for line in message.splitlines():
-        found = _OF_FAKES.fullmatch(line.partition("}): got ")[2])
+        said = line.partition("}): got ")[2] or line.partition(_RAISED_BY_PROGRAM)[2]
+        found = _INSIDE.fullmatch(said)
         if found is not None:
             return found["error"], found["words"]
     return None
@@ -277,12 +298,14 @@ def _of_its_end(item: Translation) -> Failure:
 
 def _failed(recording: Recording, failure: Failure, item: Translation | None) -> Failed:
     blamed, certain = _blamed(recording, failure, item)
-    outside = failure.stage in (FailedStage.LOOKUP, FailedStage.EXPORT)
+    outside = failure.stage in (FailedStage.LOOKUP, FailedStage.EXPORT) or (
+        failure.stage in OUTSIDE and not certain
+    )
     sites = [] if outside else way_to(recording, blamed)
     before = item is not None and _walk_at(recording, blamed) != item
     if not certain and (before or failure.stage is FailedStage.BACKWARD):
         sites = []  # the newest moment then has nothing to do with it
-    ours = next((at for at, site in enumerate(sites) if not in_torch(site.line.place.filename)), 0)
+    ours = _own(sites)
     ran = failure.user_stack if failure.stage is FailedStage.EXPORT else ()
     stack = (*failure.python_stack, *ran[:-1]) or (item.python_stack if item is not None else ())
     lookup = _lookup(recording, failure)
@@ -302,6 +325,21 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         inner="" if item is None else name_inside(recording, item),
         shown="" if called is None else compiled_name(recording, called),
     )
+
+
+def _own(sites: list[Site]) -> int:
+    """The first of the program's own; where all are a library's, the first that is not torch's."""
+    files = [site.line.place.filename for site in sites]
+    for foreign in (_is_made_or_installed, is_installed, in_torch):
+        own = (at for at, file in enumerate(files) if not foreign(file))
+        if (found := next(own, None)) is not None:
+            return found
+    return 0
+
+
+def _is_made_or_installed(file: str) -> bool:
+    """Whether code is a library's, or was made from text, as a dataclass makes its methods."""
+    return file == "<string>" or is_installed(file)
 
 
 def _blamed(

@@ -123,7 +123,7 @@ def _recorded(process: Process) -> str:
     try:
         with contextlib.closing(Recording.open(process.recording)) as recording:
             breaks = recording.event_count((EventKind.GRAPH_BREAK,))
-            failed = len(failures(recording))
+            failed = len([each for each in failures(recording) if each.compiling])
             made = plural(recording.event_count((EventKind.TRANSLATION,)), "translation")
     except RecordingError as error:
         return str(error)

@@ -23,7 +23,7 @@ from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import MarkSize, Setting
 from stepper.model.datum import text_of
-from stepper.model.failure import FailedStage
+from stepper.model.failure import OUTSIDE, FailedStage
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
@@ -51,7 +51,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     failed = {
         each.translation
         for each in recording.failures()
-        if each.stage is not FailedStage.LOOKUP and each.exception not in REFUSED
+        if each.stage not in {FailedStage.LOOKUP, *OUTSIDE} and each.exception not in REFUSED
     }
     if all(each.translation.id in failed for each in history.recompilations):
         return []  # what they failed of is not that they were made

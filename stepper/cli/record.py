@@ -210,7 +210,7 @@ def _counts(recording: Recording) -> str:
     from stepper.client.text import plural
     from stepper.model.trace import EventKind
 
-    failed = len(failures(recording))
+    failed = len([each for each in failures(recording) if each.compiling])
     parts = (
         plural(recording.event_count((EventKind.TRANSLATION,)), "translation"),
         plural(recording.newest, "moment"),

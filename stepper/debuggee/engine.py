@@ -660,6 +660,14 @@ class Engine(Protocol):
         kept."""
         return False
 
+    # What is asked at the end
+
+    def ended_by(self, error: BaseException) -> Failure | None:
+        """What is known of an exception that ended the program, where compiled code raised it when
+        it ran, or `torch.compile` of what it was given; None: it is another's, or has been told. It
+        must not be kept."""
+        return None
+
     # What the controller asks
 
     def breakpoints_changed(self) -> None:

@@ -18,9 +18,8 @@ from types import TracebackType
 from stepper.debuggee import start
 from stepper.debuggee.front_end import start_front_end
 from stepper.model.printing import say
+from stepper.support.exceptions import cause_of
 from stepper.uncompiled import keep_out
-
-_CAUSE = BaseException.__dict__["__cause__"]
 
 
 def install() -> None:
@@ -49,7 +48,7 @@ def died_compiling(error: BaseException) -> bool:
         if session.came_out_of_the_compiler(link):
             return True
         seen.add(id(link))
-        link = _CAUSE.__get__(link)  # not what a class of the program may have under that name
+        link = cause_of(link)
     return False
 
 

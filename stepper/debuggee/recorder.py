@@ -323,6 +323,11 @@ class Recorder:
         subject = Subject(name=failure.name)
         self._occurred(EventKind.EXCEPTION, text, number, subject, moment=failure.moment)
 
+    def ended_by(self, failure: Failure) -> None:
+        """The program ended with what is no compilation's: there is nobody to stop for."""
+        self.failures = self._next("failure")
+        self.writer.failure(msgspec.structs.replace(failure, id=self.failures))
+
     def phase_began(self, name: str) -> None:
         if name in BACKEND_PHASES:
             self.controller.compiling(done=False)

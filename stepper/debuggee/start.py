@@ -91,6 +91,7 @@ class Debuggee:
         self._closer: object = None
         """The call of `close` that ends the session."""
         self._said_why: list[bool] = []
+        self._told_end: list[bool] = []
         writer.on_failure = self._writing_failed
         writer.on_create = self._created
         writer.on_move = self._moved
@@ -178,6 +179,8 @@ class Debuggee:
             return
         log(f"closes the session: {ended}")
         self.controller.let_go()
+        if ended == "exit" and not self._told_end:
+            self._tell_the_end()
         self._unhook()
         if ended == "exit" and self._launched and not self._said_why and self._saw_nothing():
             text = why_nothing(
@@ -196,6 +199,17 @@ class Debuggee:
             self._channel.close()
         _forget(self)
         self._closed = True
+
+    def _tell_the_end(self) -> None:
+        """What compiled code raised when it ran is told if the program ended with it."""
+        error = sys.__dict__.get("last_value")
+        engine, recorder = self._engine, self._recorder
+        if engine is None or recorder is None or not isinstance(error, BaseException):
+            return
+        with contextlib.suppress(Exception):  # of what is said of the program's last exception
+            failure = engine.ended_by(error)
+            if failure is not None:
+                at_once((recorder.ended_by, failure), (self._told_end.append, True))
 
     def _saw_nothing(self) -> bool:
         """Whether there was nothing to see (and not: nobody to see it)."""

@@ -23,6 +23,10 @@ class FailedStage(StrEnum):
     BACKEND = "backend"
     BACKWARD = "backward"
     """The forward was compiled; this came later, when the program asked for gradients."""
+    ASKED = "torch.compile"
+    """`torch.compile` itself did not take what it was given: there is nothing to compile."""
+    RUNNING = "running"
+    """Not the compiler's: compiled code raised it when it ran, and it ended the program."""
     EXPORT = "torch.export"
     """`torch.export` ran the program, without `strict=True` or after it was traced: no instruction
     was interpreted."""
@@ -30,8 +34,12 @@ class FailedStage(StrEnum):
     """None of the others: the rest of what is done once a frame has been traced."""
 
 
+OUTSIDE = frozenset({FailedStage.ASKED, FailedStage.RUNNING})
+"""What is no compilation's: the program ended with such an exception."""
+
+
 class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
-    """An exception that left the compiler."""
+    """An exception that left the compiler, or ended the program while compiled code ran."""
 
     id: int
     moment: MomentId

@@ -47,7 +47,7 @@ def _operands(places: Places, failed: failures.Failed) -> Iterator[Told]:
     for each in found:
         value = state.values.get(each.value)
         if not tell.redact:
-            yield tell.own(operand_text(value, each))
+            yield tell.own(operand_text(places.recording, failed, value, each))
         elif value is not None:
             words = map(tell.name, (value.type or value.cls, value.node))
             yield tell.own("  ".join(filter(None, words)))

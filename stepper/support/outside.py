@@ -14,10 +14,12 @@ from __future__ import annotations
 import inspect
 from types import FrameType
 
+from stepper.support.exceptions import traceback_of
+
 
 def comes_from_outside(error: BaseException) -> bool:
     """Whether a function of the program's raised it that had interrupted us."""
-    place = error.__traceback__
+    place = traceback_of(error)
     while place is not None:
         if _interrupts(place.tb_frame):
             return True

@@ -118,6 +118,11 @@ def is_cache(code: CodeType) -> bool:
     )
 
 
+def is_backward(code: CodeType) -> bool:
+    """Whether a code object is that of what runs a compiled backward."""
+    return code.co_name in ("backward", "_backward_impl") and code.co_filename.endswith(_BACKWARD)
+
+
 def is_backward_compile(code: CodeType) -> bool:
     """Whether a code object is that of what has a backward compiled when gradients are asked
     for."""

@@ -117,6 +117,12 @@ class EntryRegistry(common.Numbered[KnownEntry]):
     def code_of(self, entry: KnownEntry) -> CodeType | None:
         return self.parts(entry)[1]
 
+    def ran(self, entry: KnownEntry) -> CodeType | None:
+        """The code that an entry runs or has run, as long as that is there: in a traceback it
+        outlives the entry."""
+        made = None if entry.transformed is None else entry.transformed()
+        return self.code_of(entry) if made is None else made
+
     def graph_of(self, entry: KnownEntry) -> GraphModule | None:
         wrapper, code = self.parts(entry)
         return None if code is None else graph_of(code, wrapper)

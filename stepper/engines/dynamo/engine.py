@@ -9,6 +9,8 @@ from functools import partial
 from types import CodeType
 from typing import Any
 
+import torch
+
 from stepper._C import Hook
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import (
@@ -17,6 +19,7 @@ from stepper.debuggee.mirror import (
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.collectives import WatchesCollectives
+from stepper.engines.common.ended import ended_by
 from stepper.engines.common.jumps import NOT_TRACED
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.probe_points import resolve
@@ -24,6 +27,7 @@ from stepper.engines.common.python_stack import program_stack
 from stepper.engines.common.shapes import hearer
 from stepper.engines.dynamo import bytecode, failures, versions
 from stepper.engines.dynamo.bytecode_made import BytecodeMade
+from stepper.engines.dynamo.cache import BOOK
 from stepper.engines.dynamo.cache_watch import CacheWatcher
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice
@@ -46,6 +50,7 @@ from stepper.engines.dynamo.versions.points import MARKED, OF_DETAIL, OF_GRAPHS,
 from stepper.model.cache import CacheError
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
+from stepper.model.failure import FailedStage, Failure
 from stepper.model.shapes import SHAPE_EVENTS
 from stepper.model.trace import EventKind
 from stepper.uncompiled import keep_out
@@ -177,6 +182,15 @@ class DynamoEngine(WatchesCollectives):
 
     def came_out(self, error: BaseException) -> bool:
         return failures.came_out(error)
+
+    def ended_by(self, error: BaseException) -> Failure | None:
+        entries = ((entry, BOOK.ran(entry)) for entry in list(BOOK.entries.values()))
+        asks = torch.compile.__code__
+        failure = ended_by(error, self.recorder.moment, entries, bytecode.is_program, asks)
+        if failure is None or failure.stage is FailedStage.ASKED:
+            return failure
+        told = failures.came_out(error) or failure.exception == self._translations.failed_backward
+        return None if told else failure
 
     def uninstall(self) -> None:
         super().uninstall()

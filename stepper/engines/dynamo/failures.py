@@ -19,8 +19,8 @@ from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
 from stepper._C import shortened
 from stepper.debuggee.engine import Recorder
-from stepper.debuggee.evaluator import shorten
 from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
+from stepper.engines.common.ended import words_of
 from stepper.engines.common.node_words import stack_of
 from stepper.engines.common.python_stack import MAX_PYTHON_FRAMES
 from stepper.engines.common.versions import is_running_graph, part_of_torch
@@ -34,7 +34,7 @@ from stepper.engines.dynamo.versions import (
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId, Outcome
-from stepper.support.words import plain_text
+from stepper.support.exceptions import cause_of, context_of, hides_context, traceback_of
 from stepper.uncompiled import keep_out
 
 _LONGEST = 20_000
@@ -45,20 +45,18 @@ _AGAIN = "draft_export exports once more, with Dim.AUTO in the place of sizes"
 
 
 def message(error: BaseException) -> str:
-    """A compiler exception's message. They are torch's own classes or come from torch's own
-    operators."""
-    text = getattr(error, "msg", None)
-    if type(text) is str:
-        return text
-    return " ".join(shorten(part) if type(part) is str else plain_text(part) for part in error.args)
+    """The message of an exception that leaves the compiler: one of Dynamo's, or what it was given
+    by an operator or by the program."""
+    text = getattr(error, "msg", None) if issubclass(type(error), TorchDynamoException) else None
+    return text if type(text) is str else words_of(error)
 
 
 def break_behind(error: BaseException) -> BaseException:
     """The graph break of which Dynamo has made another exception, since it happened in what an
     operator such as torch.cond has to have whole; else the exception itself."""
-    behind = error.__cause__ or error.__context__
-    wraps = isinstance(error, UncapturedHigherOrderOpError) and isinstance(behind, Unsupported)
-    return behind if behind is not None and wraps else error
+    behind = cause_of(error) or context_of(error)
+    wraps = issubclass(type(error), UncapturedHigherOrderOpError)
+    return behind if wraps and isinstance(behind, Unsupported) else error
 
 
 def came_out(error: BaseException) -> bool:
@@ -66,7 +64,7 @@ def came_out(error: BaseException) -> bool:
     every exception that leaves it is one of its own."""
     if issubclass(type(error), TorchDynamoException):
         return True
-    traceback = error.__traceback__
+    traceback = traceback_of(error)
     while traceback is not None:
         if versions.is_door(traceback.tb_frame.f_code):
             return True
@@ -210,7 +208,7 @@ def _links(error: BaseException) -> Iterator[BaseException]:
     while link is not None and id(link) not in seen and len(seen) < _MOST_LINKS:
         seen.add(id(link))
         yield link
-        link = link.__cause__
+        link = cause_of(link)
 
 
 def _whole_message(links: list[BaseException]) -> str:
@@ -227,7 +225,7 @@ def _whole_message(links: list[BaseException]) -> str:
 def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
     """The frames of its traceback and their lines, outermost first."""
     found = []
-    traceback = error.__traceback__
+    traceback = traceback_of(error)
     while traceback is not None:
         found.append((traceback.tb_frame, traceback.tb_lineno))
         traceback = traceback.tb_next
@@ -237,7 +235,7 @@ def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
 def _hidden(error: BaseException) -> list[tuple[FrameType, int]]:
     """Those of what it was raised in place of, where the program's own function had failed, as a
     custom operator's for fake tensors does; the compiler says no more than its words."""
-    hidden = error.__context__ if error.__suppress_context__ and error.__cause__ is None else None
+    hidden = context_of(error) if hides_context(error) and cause_of(error) is None else None
     frames = [] if hidden is None else _frames([*_links(hidden)][-1])
     return frames if frames and is_program(frames[-1][0].f_code.co_filename) else []
 

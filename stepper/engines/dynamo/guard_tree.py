@@ -41,7 +41,8 @@ from stepper.engines.dynamo.versions import SHAPE_SCOPE, cache
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.value import TensorMeta
-from stepper.support.words import is_plain, plain_text
+from stepper.support.exceptions import arguments_of
+from stepper.support.words import class_name, is_plain, plain_text
 
 _SIZED = (dict, list, tuple, set, frozenset, collections.deque)
 """Containers whose length is a matter of C data."""
@@ -561,6 +562,7 @@ def forget() -> None:
 
 def _brief_error(error: Exception) -> str:
     """An exception in one line; a KeyError and the like come from the containers themselves."""
-    if error.args and is_plain(type(error.args[0])):
-        return f"{type(error).__name__}: {plain_text(error.args[0])}"
-    return type(error).__name__
+    name, arguments = class_name(type(error)), arguments_of(error)
+    if arguments and is_plain(type(arguments[0])):
+        return f"{name}: {plain_text(arguments[0])}"
+    return name

@@ -100,6 +100,8 @@ class Translations:
         self.now: Context | None = None
         self._failed: LiveTranslation | None = None
         self._captured: LiveTranslation | None = None
+        self.failed_backward = ""
+        """The exception that the last backward failed to compile with; empty: none has."""
         self._refusal = ""
         """Why Dynamo does not begin with the frame that it is about to skip."""
         self._told_skips: set[tuple[str, str, int, str]] = set()
@@ -278,7 +280,9 @@ class Translations:
         if is_backward_compile(caller.f_code):
             if issubclass(exc_type, Exception):
                 stack = _program_stack(caller)
-                self._recorder.failed(failures.of_backward(exc_value, self._recorder.moment, stack))
+                failure = failures.of_backward(exc_value, self._recorder.moment, stack)
+                self.failed_backward = failure.exception
+                self._recorder.failed(failure)
         elif self.contexts and versions.is_compile(caller.f_code):
             running = enclosing_calls(caller)
             if not issubclass(exc_type, Exception):

@@ -9,6 +9,8 @@ from functools import partial
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import names_at
@@ -16,6 +18,7 @@ from stepper.engines.common import versions
 from stepper.engines.common.cache_face import CacheFace
 from stepper.engines.common.choices import Choices
 from stepper.engines.common.collectives import WatchesCollectives
+from stepper.engines.common.ended import ended_by
 from stepper.engines.common.jumps import NOT_TRACED
 from stepper.engines.common.late_shapes import LateShapes
 from stepper.engines.common.placed_probes import Probes
@@ -118,6 +121,13 @@ class NativeEngine(WatchesCollectives, Watcher):
 
     def came_out(self, error: BaseException) -> bool:
         return issubclass(type(error), NativeError)
+
+    def ended_by(self, error: BaseException) -> Failure | None:
+        if self.came_out(error):
+            return None
+        entries = ((entry, BOOK.code_of(entry)) for entry in list(BOOK.entries.values()))
+        asks = torch.compile.__code__
+        return ended_by(error, self.recorder.moment, entries, self.is_program, asks)
 
     def uninstall(self) -> None:
         super().uninstall()
