@@ -103,6 +103,8 @@ def failed_headline(failed: Failed) -> str:
     failure = failed.failure
     words = _words_inside(failed) or headline(failure.message)
     said = ": ".join(filter(None, (failure.exception, words)))
+    if failure.stage is FailedStage.RUNNING:
+        return f"{_whose(failed)}, {stage_text(failure.stage)}: {said}"
     return f"{_whose(failed)} failed {stage_text(failure.stage)}".rstrip() + f": {said}"
 
 
@@ -211,26 +213,28 @@ def _failed(
     if failed.inside is not None and failed.certain:
         inside = failed.inside
         yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")
-    for text, at_call in _folded(
-        (f"called from {line_text(site.line, cwd)}", site.moment)
+    for text, times, at_call in _folded(
+        (f"from {line_text(site.line, cwd)}", site.moment)
         for site in (failed.sites[1:] if failed.certain else ())
     ):
-        yield Line(f"   {text}", at_call, "dim")
-    for text, _ in _folded(
-        (f"called by {place_text(frame, cwd)}", None) for frame in reversed(failed.callers)
+        yield Line(f"   called {times}{text}", at_call, "dim")
+    for text, times, _ in _folded(
+        (f"by {place_text(frame, cwd)}", None) for frame in reversed(failed.callers)
     ):
-        yield Line(f"   {text}", role="dim")
+        yield Line(f"   called {times}{text}", role="dim")
     for frame in raised_in(failed):
         yield Line(f"   raised in {place_text(frame, cwd)}", role="dim")
     for each in again:
         yield Line(f"   again: {_whose(each)}", each.moment or None, "dim")
 
 
-def _folded(calls: Iterable[tuple[str, MomentId | None]]) -> Iterator[tuple[str, MomentId | None]]:
-    """Calls, each with its moment; of a function that calls itself, once and how often."""
+def _folded(
+    calls: Iterable[tuple[str, MomentId | None]],
+) -> Iterator[tuple[str, str, MomentId | None]]:
+    """Calls, each with its moment; of a function that calls itself, once, with how often."""
     for text, group in itertools.groupby(calls, key=lambda call: call[0]):
         (_, moment), *more = group
-        yield (f"{text}  ({1 + len(more)} times)" if more else text), moment
+        yield text, f"{1 + len(more)} times " if more else "", moment
 
 
 def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:

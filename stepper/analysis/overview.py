@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes
 from stepper.analysis.failed_lines import failed_headline
-from stepper.analysis.failures import failures
+from stepper.analysis.failures import Failed, failures
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_lines import differing_text, spelling_of
@@ -30,8 +30,12 @@ _NOTHING = "No failure, no graph break, no recompilation and no fixed size is re
 
 def overview_lines(recording: Recording) -> Iterator[Line]:
     """The whole answer."""
+    failed = failures(recording)
+    compiling = [each for each in failed if each.compiling]
+    ended = [each for each in failed if not each.compiling]
     found = [
-        *_section("failed to compile", list(_failed(recording)), "why-failed"),
+        *_section("failed to compile", list(_failed(recording, compiling)), "why-failed"),
+        *_section("the program ended with", list(_failed(recording, ended)), "why-failed"),
         *_section("causes of graph breaks", list(_broken(recording)), "why-break"),
         *_section("functions compiled again", list(_recompiled(recording)), "why-recompile"),
         *_section("fixed sizes", list(_fixed(recording)), "why-shape"),
@@ -65,8 +69,8 @@ def _row(what: str, where: str, more: str, moment: MomentId | None) -> Line:
     return Line("  " + "  ".join(filter(None, (what, where, more))), moment)
 
 
-def _failed(recording: Recording) -> Iterator[Line]:
-    for each in failures(recording):
+def _failed(recording: Recording, found: list[Failed]) -> Iterator[Line]:
+    for each in found:
         text = one_line(failed_headline(each))
         yield _row(text, _where(recording, each.place), "", each.failure.moment or None)
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 
-from stepper.analysis.advice import Advice, Changing, Entries, Rule
+from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
@@ -21,7 +21,7 @@ from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_eq
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
-from stepper.model.change import MarkSize, Setting
+from stepper.model.change import Dynamic, MarkSize, Setting
 from stepper.model.datum import text_of
 from stepper.model.failure import OUTSIDE, FailedStage
 from stepper.model.lookup import Aspect
@@ -32,10 +32,13 @@ _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 
 _UNSURE = frozenset({"0/1", "0/1 condition"})
 """Rules whose advice is for one entry, and does not suit all that operators do."""
-_FOR_ONE = frozenset({"number made dynamic", "size made dynamic"})
+_SIZE_MADE = "size made dynamic"
+_FOR_ONE = frozenset({"number made dynamic", _SIZE_MADE})
 """Rules whose advice saves the entry for the first value, if nothing else needs it."""
 _OF_ELEMENTS = frozenset({"length", "keys"})
 """Rules by which a container is to have the same elements in each call."""
+_FOR_EACH = frozenset({"size needed"})
+"""Rules that say of a value that each takes an entry."""
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
@@ -57,18 +60,55 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
-    taken = [each for each in found if each.rule in _FOR_ONE and not each.changes]
+    taken = [
+        each
+        for each in found
+        if each.rule in _FOR_EACH or (each.rule in _FOR_ONE and not each.changes)
+    ]
     found = [
         each
         for each in found
         if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
     ]
+    found = _made_symbols_at_once(entries, found)
     found.sort(key=lambda each: each.rule in _UNSURE)
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     found.sort(key=lambda each: not each.first)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]:
+    """The same, but of sizes that became symbols by themselves for one call: that as one. A mark on
+    one of them alone saves nothing, and is refused where it has to equal another."""
+    history, spell = entries.history, Changing(entries, entries.history.series[0]).spell
+    dynamic = Dynamic(history.capabilities.compile)
+    for again in history.recompilations:
+        changed = [] if again.nearest is None else changes_of(again.nearest)
+        alike = [
+            each
+            for each in found
+            if each.rule == _SIZE_MADE
+            and each.changes[-1:] == (dynamic,)
+            and any(_is(change, each) for change in changed)
+        ]
+        if len(alike) < 2:
+            continue
+        names = [each.aspect.of(spell(each.source)) for each in alike]
+        marks = [_worded(entries, mark, found) for each in alike for mark in each.changes[:-1]]
+        together = "; ".join(f"torch._dynamo.{mark}" for mark in marks)
+        marked = f", or all of these before the first call: {together}"
+        one = msgspec.structs.replace(
+            alike[0],
+            text=f"{compiler(history)} has made {', '.join(names[:-1])} and {names[-1]} symbols by "
+            f"itself. To save the entry for their first sizes: {dynamic}"
+            f"{marked if len(marks) == len(alike) else ''}.",
+            evidence="; ".join(each.evidence for each in alike),
+            changes=(dynamic,),
+        )
+        found = [one if each is alike[0] else each for each in found if each not in alike[1:]]
+    return found
 
 
 def _saves(history: History, advice: Advice, taken: list[Advice]) -> bool:

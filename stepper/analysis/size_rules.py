@@ -181,10 +181,27 @@ def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
         size for size in it.sizes[len(known) :] if _failed_on(it, size.translation.compile_id)
     ]
     for size in reversed(known):
+        if _excluded(it, entry, size):
+            continue
         if needed := _asked_for(it, size):
             text, fact = needed
             return it.advise(text, f"{fact}, though {entry} has it as {symbol}")
     return None
+
+
+def _excluded(it: Changing, entry: str, size: Size) -> bool:
+    """Whether an entry that has a symbol has a condition which this value does not meet: it is that
+    value which has to be asked for, and not the size."""
+    value = number(size.value)
+    if not isinstance(value, int):
+        return False
+    free = (each.symbol for each in it.sizes if each.translation.compile_id == entry)
+    return any(
+        holds(step.expression, {symbol.name: value}) is False
+        for symbol in free
+        if symbol is not None
+        for step in symbol.conditions
+    )
 
 
 def _failed_on(it: Changing, entry: str) -> bool:

@@ -16,6 +16,7 @@ from tests.answers import (  # noqa: F401
     measured,
     named,
     operators,
+    own_lines,
     rare_breaks,
     recompiles,
     reported_breaks,
