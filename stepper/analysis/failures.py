@@ -46,6 +46,7 @@ _INSIDE = re.compile(r"(?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)
 what the program raises."""
 _RAISED_BY_PROGRAM = "Developer debug context: raised exception "
 _WRITTEN_INSIDE = re.compile(r"Input mutation detected at \[(?P<inputs>[\w, ]+)\] in")
+_CHANGED_INSIDE = re.compile(r"Attribute '(?P<attribute>\w+)' on an outer-scope object was changed")
 _IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.(?:i\w+|setitem))")
 """How operators are called that write into what they are given."""
 _COUNTED = ("CALL", "BUILD_")
@@ -347,8 +348,8 @@ def _blamed(
 ) -> tuple[MomentId, bool]:
     """The moment whose instruction is to blame, and whether that is known."""
     if failure.stage in (FailedStage.TRACING, FailedStage.EXPORT):
-        inside = None if item is None else _writer_inside(recording, failure, item)
-        return failure.moment if inside is None else inside.moment, True
+        inside = None if item is None else _written_inside(recording, failure, item)
+        return failure.moment if inside is None else inside, True
     if failure.stage is FailedStage.GUARDS and item is not None:
         for size in fixed_sizes(recording, item):
             if size.value:
@@ -389,17 +390,23 @@ def _writer(recording: Recording, failure: Failure, item: Translation) -> Node |
     return found[0] if len(found) == 1 else None
 
 
-def _writer_inside(recording: Recording, failure: Failure, item: Translation) -> Node | None:
-    """The first node that writes into what an operator's function is given, which torch.cond and
-    the like do not allow; None: torch says nothing of the kind, or it is not recorded."""
-    said = _WRITTEN_INSIDE.search(failure.message)
+def _written_inside(recording: Recording, failure: Failure, item: Translation) -> MomentId | None:
+    """Where something is first written into what an operator's function is given, or to an
+    attribute of what is outside of it, which torch.cond and the like do not allow; None: torch says
+    nothing of the kind, or it is not recorded."""
     attempts = recording.attempts(item.id)
-    if said is None or not attempts:
+    if not attempts:
         return None
-    given = set(said["inputs"].split(", "))
-    inside = (node for node in recording.nodes(None, attempt=attempts[-1].id) if node.graph)
-    writing = (node for node in inside if _IN_PLACE.fullmatch(node.target))
-    return next((node for node in writing if given & {*node.inputs[:1]}), None)
+    if (said := _WRITTEN_INSIDE.search(failure.message)) is not None:
+        given = set(said["inputs"].split(", "))
+        nodes = (node for node in recording.nodes(None, attempt=attempts[-1].id) if node.graph)
+        writing = (node for node in nodes if _IN_PLACE.fullmatch(node.target))
+        return next((node.moment for node in writing if given & {*node.inputs[:1]}), None)
+    if (said := _CHANGED_INSIDE.search(failure.message)) is not None:
+        changed = f".{said['attribute']}"
+        effects = recording.side_effects(None, attempt=attempts[-1].id)
+        return max((each.moment for each in effects if each.name.endswith(changed)), default=None)
+    return None
 
 
 def _operator(node: Node) -> str:

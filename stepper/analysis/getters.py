@@ -1,7 +1,7 @@
-"""What gives an attribute that is no value of its own: a property's function, or `__getattr__`.
+"""What gives a value that no object holds: a property's function, `__getattr__` or `__getitem__`.
 
-No guard can look at such an attribute. What was inlined for it is guarded instead, and what that
-read of the object.
+No guard can look at such a value. What was inlined for it is guarded instead, and what that read of
+the object.
 """
 
 from __future__ import annotations
@@ -19,24 +19,28 @@ from stepper.recording.reader import Recording
 
 _FALLBACK = "__getattr__"
 """What gives an attribute that an object does not have."""
+_ITEM = "__getitem__"
+"""What gives an item of what is no container of Python's own, or does not leave that to it."""
 
 
 class Getter(msgspec.Struct, frozen=True):
-    """What was traced for a property or by `__getattr__`: its code, and what that reads of the
-    object."""
+    """What was traced for a property, by `__getattr__` or by `__getitem__`: its code, and what that
+    reads of the object."""
 
     code: Guard | None
-    """On the property's function; None: it is `__getattr__`."""
+    """On the property's function; None: it is one of the others."""
     reads: tuple[Guard, ...]
     """On attributes that its instructions read."""
     gives: str = ""
-    """Where what `__getattr__` returns is taken from, as a source; empty: it is made there."""
+    """Where what these return is taken from, as a source; empty: it is made there."""
+    method: str = ""
+    """Which of them it is; empty: a property's function."""
 
 
 def getter_of(
     recording: Recording, item: Translation, path: Path, guards: list[Guard]
 ) -> Getter | None:
-    """What was traced for a property of this name, or by `__getattr__` for this name."""
+    """What was traced for a property of this name, or for this name or key by the others."""
     if not path.steps:
         return None
     function = Path(path.root, (*path.steps, ".fget"), path.globally)
@@ -48,13 +52,14 @@ def getter_of(
     read: list[Path] = []
     found: list[Guard] = []
     gives = ""
-    for frame, first in _called_on(recording, item, owner, guards, name if code else _FALLBACK):
+    method = _ITEM if name.startswith("[") else _FALLBACK
+    for frame, first in _called_on(recording, item, owner, guards, name if code else method):
         if code is not None:
             read += (
                 Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
                 for attribute in _read_by(recording, frame, first)
             )
-        elif _asked_for(recording, frame, name):
+        elif _is_for(recording, frame, method, name):
             until = frame.last_moment
             gives = _given_by(recording, frame)
             found += (
@@ -64,7 +69,7 @@ def getter_of(
                 or (gives and each.source == gives)
             )
     if code is None:
-        return Getter(None, tuple(found), gives) if found else None
+        return Getter(None, tuple(found), gives, method) if found else None
     return Getter(
         code,
         tuple(
@@ -109,6 +114,21 @@ def _read_by(recording: Recording, frame: Frame, first: str) -> Iterator[str]:
     for row, following in itertools.pairwise(recording.code(frame.code).instructions):
         if row.local_uses[-1:] == (("LOAD", first),) and following.opname == "LOAD_ATTR":
             yield following.argrepr
+
+
+def _is_for(recording: Recording, frame: Frame, method: str, name: str) -> bool:
+    """Whether a call of one of these is for this attribute, or for this key."""
+    if method == _ITEM:
+        return _key_of(recording, frame) == name
+    return _asked_for(recording, frame, name)
+
+
+def _key_of(recording: Recording, frame: Frame) -> str:
+    """The constant that a function was given after its first argument, as a step of a path."""
+    state = recording.state(frame.first_moment)
+    arguments = [state.values.get(id) for id in state.top.locals.values()]
+    key = arguments[1] if len(arguments) > 1 else None
+    return "" if key is None or key.constant is None else f"[{key.constant}]"
 
 
 def _asked_for(recording: Recording, frame: Frame, name: str) -> bool:

@@ -265,13 +265,19 @@ def _is_made_by(what: str, name: str, entries: int) -> Line:
 def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[Line]:
     item = found.translation
     name = compiled_title(recording, item)
-    yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
     path = path_of(expression)
-    if found.meant and path is not None:
+    if not found.meant or path is None:
+        yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
+    else:
         meant = spelled_inside(recording, item, found.meant)
         alike = f", and {plural(found.alike, 'other')} alike" if found.alike else ""
+        of = f"{meant}{expression.removeprefix(path.root)}"
+        yield Line(f"{name}: {_verdict(of, found)}", item.first_moment, "title")
         text = f"  {path.root} of an inlined function is {meant} of the compiled one{alike}"
         yield Line(text, item.first_moment)
+        if path.root in names_of(recording, item):
+            own = f"  {expression} of the compiled one itself is not guarded"
+            yield Line(own, item.first_moment)
     if found.instance and path is not None:
         text = f"  {path.root} is the class of {spelled_inside(recording, item, found.instance)}"
         yield Line(text, item.first_moment)
@@ -344,9 +350,10 @@ def _verdict(expression: str, found: Guarded) -> str:
     if found.getter is not None and not found.through and found.value == UNKNOWN:
         symbol = found.size.symbol if found.size is not None else None
         if symbol is not None:
-            return f"{expression} is free: __getattr__ gives the symbol {symbol.name}"
+            return f"{expression} is free: {found.getter.method} gives the symbol {symbol.name}"
         if found.getter.code is None:
-            return f"{expression} is what __getattr__ gives: what that reads is guarded"
+            gives = f"{expression} is what {found.getter.method} gives"
+            return f"{gives}: what that reads is guarded"
         return f"{expression} is a property: its code is guarded, and what that reads"
     if found.whole and found.through and not found.wants:
         return f"what {expression} must be is not recorded as a whole: ask about one of its sizes"

@@ -307,7 +307,7 @@ def layers_by_the_callers_name(run: Run) -> None:
 @case(
     "", "is-guarded", expression="self.negative_slope",
     cause=(
-        "self.negative_slope is guarded: it must be 0.1",
+        "self.act.negative_slope is guarded: it must be 0.1",
         "self of an inlined function is self.act of the compiled one",
     ),
     counts=(2, 1),

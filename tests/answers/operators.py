@@ -35,11 +35,11 @@ def counted_in_a_branch(run: Run) -> None:
         def forward(self, x: Any) -> Any:
             def counting(x: Any) -> Any:
                 if not run.remedied:
-                    self.count += 1
+                    self.count += 1  # cause
                 return x.sin()
 
             self.count += run.remedied
-            return torch.cond(x.sum() > 0, counting, cosine, (x,))  # cause
+            return torch.cond(x.sum() > 0, counting, cosine, (x,))
 
     with contextlib.suppress(Exception):
         run.whole(Net())(ones(2))

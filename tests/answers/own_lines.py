@@ -1,9 +1,9 @@
-"""Programs of which an answer blamed a library for what the program did, or advised on one size
-what holds of two.
-"""
+"""Programs of which an answer blamed a library for what the program did, advised on one size what
+holds of two, or said of one object what is true of another."""
 
 from __future__ import annotations
 
+from collections import ChainMap
 from dataclasses import dataclass
 from typing import Any
 
@@ -197,3 +197,52 @@ def called_by_itself_for_ever(run: Run) -> None:
 
     with run.failing():
         run.whole(grown)(ones(2), 1)
+
+
+@case(
+    "", "is-guarded", expression="self.training",
+    cause=(
+        "self.drop.training is guarded: it must be True",
+        "self of an inlined function is self.drop of the compiled one",
+        "self.training of the compiled one itself is not guarded",
+    ),
+    counts=(1, 1),
+    never=("self.training is guarded: it must be True\n  self",),
+)  # fmt: skip
+def mode_of_the_whole_or_of_a_part(run: Run) -> None:
+    """Only a layer of it looks at its mode."""
+
+    class Dropping(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.drop = nn.Dropout(0.5)
+
+        def forward(self, x: Any) -> Any:
+            return self.drop(x) + 1
+
+    net = Dropping()
+    compiled = run.compile(net)
+    compiled(ones(2))
+    net.training = run.remedied
+    compiled(ones(2))
+
+
+@case(
+    "", "is-guarded", expression="rates['low']",
+    cause=(
+        "rates['low'] is what __getitem__ gives: what that reads is guarded",
+        "L['rates'].maps[1]['low'] == 1",
+    ),
+    counts=(2, 1),
+    never=("not guarded",),
+)  # fmt: skip
+def item_of_several_dicts(run: Run) -> None:
+    rates = ChainMap({"high": 2}, {"low": 1})
+
+    @run.compile
+    def scaled(x: Any, rates: Any) -> Any:
+        return x * 3 if rates["low"] == 1 else x
+
+    scaled(ones(2), rates)
+    rates.maps[1]["low"] = 1 if run.remedied else 5
+    scaled(ones(2), rates)

@@ -245,7 +245,7 @@ class Seen:
 @case(
     "", "is-guarded", expression="self.counted",
     cause=(
-        "self.counted is guarded: it must be 0",
+        "cache.counted is guarded: it must be 0",
         "self of an inlined function is cache of the compiled one",
     ),
     counts=(2, 1),
