@@ -302,7 +302,9 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
         wants = ", ".join(map(text_of, found.requires))
         name = compiled_title(recording, found.translation)
         free = found.free and any(map(symbolic, found.requires))
-        if free and len(found.requires) > 1:
+        if found.follows in ("size", "stride"):
+            text = f"{name}: {expression} follows from the {found.follows}s {wants}"
+        elif free and len(found.requires) > 1:
             text = f"{name}: {expression} is {wants}"
         elif free:
             text = f"{name}: {expression} is no symbol of its own: it is {wants}"

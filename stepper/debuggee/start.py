@@ -202,10 +202,12 @@ class Debuggee:
 
     def _tell_the_end(self) -> None:
         """What compiled code raised when it ran is told if the program ended with it."""
-        error = sys.__dict__.get("last_value")
+        error: BaseException | None = sys.__dict__.get("last_value")
         engine, recorder = self._engine, self._recorder
-        if engine is None or recorder is None or not isinstance(error, BaseException):
+        if engine is None or recorder is None or error is None:
             return
+        if not issubclass(type(error), Exception):
+            return  # the user's Ctrl-C is nobody's failure
         with contextlib.suppress(Exception):  # of what is said of the program's last exception
             failure = engine.ended_by(error)
             if failure is not None:

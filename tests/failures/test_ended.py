@@ -114,6 +114,24 @@ except Exception:
     pass
 torch.compile(torch.relu, backend="eager")(torch.ones(2))
 """
+INTERRUPTED = """\
+import signal, torch
+
+@torch.library.custom_op("stepper_ended::interrupted", mutates_args=())
+def interrupted(x: torch.Tensor) -> torch.Tensor:
+    signal.raise_signal(signal.SIGINT)
+    return x.clone()
+
+@interrupted.register_fake
+def _(x):
+    return x.clone()
+
+@torch.compile(backend="eager")
+def apply(x):
+    return interrupted(x) + 1
+
+apply(torch.ones(2))
+"""
 HOSTILE = """\
 import torch
 
@@ -217,7 +235,9 @@ def test_a_backward_that_does_not_compile_is_told_once(tmp_path: Path) -> None:
     assert [failure.stage for failure in recording.failures()] == [FailedStage.BACKWARD]
 
 
-@pytest.mark.parametrize("text", [BY_ITSELF, BESIDE, HANDLED], ids=["left", "beside", "handled"])
+@pytest.mark.parametrize(
+    "text", [BY_ITSELF, BESIDE, HANDLED, INTERRUPTED], ids=["left", "beside", "handled", "Ctrl-C"]
+)
 def test_what_the_program_raises_itself_or_handles_is_no_failure(tmp_path: Path, text: str) -> None:
     recording, said = ended(tmp_path, text)
     assert not recording.failures()
