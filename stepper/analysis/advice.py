@@ -14,7 +14,7 @@ from stepper.analysis.left_on_stack import slots
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import program_line
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
@@ -192,30 +192,25 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                         effect.kind != "mutation" or changed.steps == path.steps
                     ):
                         return effect
+                    if _stores(self.recording, effect, path):
+                        return effect
         return None
 
     @property
     def replaced_inside(self) -> SideEffect | None:
         """How the compiled function itself puts another in its place; None: it does not."""
-        effect = self.changed_inside
-        return effect if effect is not None and effect.kind != "mutation" else None
-
-    @cached_property
-    def kept_inside(self) -> SideEffect | None:
-        """How the compiled function itself puts it into the container that it is an element of;
-        None: it does not."""
-        path = path_of(self.series.source)
-        if path is None or not path.steps:
+        effect, path = self.changed_inside, path_of(self.series.source)
+        if effect is None or path is None:
             return None
-        for item in self.entries.made:
-            for attempt in self.recording.attempts(item.id)[-1:]:
-                for effect in self.recording.side_effects(None, attempt=attempt.id):
-                    changed = path_of(effect.name)
-                    key = _key_set(self.recording, effect)
-                    same_key = bool(key) and path.steps[-1] == f"[{key}]"
-                    if changed is not None and same_key and same(changed, path.before):
-                        return effect
-        return None
+        stored = effect.kind != "mutation" or _stores(self.recording, effect, path)
+        return effect if stored else None
+
+    @property
+    def kept_inside(self) -> SideEffect | None:
+        """How the compiled function itself puts it into a container, under a constant key; None: it
+        does not."""
+        effect = self.replaced_inside
+        return effect if effect is not None and effect.kind == "mutation" else None
 
     def place_inside(self, effect: SideEffect) -> str:
         """The program's line that makes a change, with what is before it; empty: not recorded."""
@@ -360,6 +355,14 @@ def spelling_in(recording: Recording, history: History, series: Series) -> Spell
     newest = history.recompilations[series.newest]
     made = None if newest.nearest is None else newest.nearest.translation
     return spelling(recording, newest.translation if made is None else recording.translation(made))
+
+
+def _stores(recording: Recording, effect: SideEffect, path: Path) -> bool:
+    """Whether a change of a dictionary, such as that of a module's buffers, puts there what this
+    is, or is a part of."""
+    key = _key_set(recording, effect)
+    stored = path_of(f"{effect.name}[{key}]") if key else None
+    return stored is not None and stored.leads_to(path)
 
 
 def _has_the_key(recording: Recording, effect: SideEffect) -> bool:

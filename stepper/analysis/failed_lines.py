@@ -28,7 +28,7 @@ from stepper.analysis.recompile_lines import tried_lines
 from stepper.analysis.recompiles import failed_checks, failed_guards
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.shapes import symbols_at
-from stepper.analysis.sites import in_torch, site_at
+from stepper.analysis.sites import in_torch, program_line, site_at
 from stepper.analysis.trial_lines import Told, enough, in_vain
 from stepper.analysis.walks import nothing_to_ask_about
 from stepper.client.text import (
@@ -40,7 +40,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.failure import FailedStage
-from stepper.model.program import PythonFrame
+from stepper.model.program import PythonFrame, UserLine
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import MomentId, headline
 from stepper.model.value import Value
@@ -256,9 +256,9 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
         text = operand_text(recording, failed, state.values.get(each.value), each)
         text += f"  on {device}" if differ and device else ""
         yield Line(f"     [{each.place}] {text}", site.moment, "dim")
-        made = None if each.made_at is None else site_at(recording, each.made_at)
+        made = None if each.made_at is None or each.input else _made_at(recording, each.made_at)
         if made is not None:
-            yield Line(f"         made by {line_text(made.line, cwd)}", made.moment, "dim")
+            yield Line(f"         made by {line_text(made, cwd)}", each.made_at, "dim")
     yield from _undecided(recording, failed)
     if failed.failure.stage is FailedStage.GUARDS and failed.translation is not None:
         for size in fixed_sizes(recording, failed.translation):
@@ -280,6 +280,13 @@ def _symbols_in(recording: Recording, failed: Failed, words: str) -> Iterator[Li
                 )
                 value = f", {symbol.born.hint} in this call" if symbol.born.hint else ""
                 yield Line(f"     {name} is {spelled}{value}", symbol.born.moment, "dim")
+
+
+def _made_at(recording: Recording, moment: MomentId) -> UserLine | None:
+    """The program's line that has put a node into the graph; where all are a library's, that which
+    did; None: it is not recorded."""
+    site = site_at(recording, moment)
+    return program_line(recording, moment) or (None if site is None else site.line)
 
 
 def _device(value: Value | None, operand: Operand) -> str:

@@ -18,7 +18,7 @@ from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_equal
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.sources import path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Dynamic, MarkSize, Setting
@@ -264,7 +264,8 @@ def _worded(entries: Entries, change: object, found: list[Advice]) -> str:
     series = [one for one in entries.history.series for each in about if _about(one, each)]
     others = Changing(entries, series[0]).and_others if series else ""
     unsure = ", where nothing takes its value" if change.how == "mark_unbacked" else ""
-    return f"{change}{others}{unsure}"
+    named = msgspec.structs.replace(change, source=spelled(change.source))
+    return f"{named}{others}{unsure}"
 
 
 def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:
