@@ -248,7 +248,7 @@ def facts_of(recording: Recording, edits: tuple[Edit, ...] = ()) -> RunFacts:
         for item in items
         if item.outcome is Outcome.COMPILED
     )
-    failed = failures(recording)
+    failed = [each for each in failures(recording) if each.compiling]
     times = CompileTimes(recording)
     said = ""
     if failed:
