@@ -55,6 +55,16 @@ class _Run(NamedTuple, Generic[Thing]):
     """When each appeared, in order."""
 
 
+class Stored(NamedTuple):
+    """Some runs, as they are in the file."""
+
+    first: int
+    """The number of the first thing in them."""
+    last: int
+    """None of them has a greater one."""
+    bodies: list[bytes]
+
+
 class Runs(ABC, Generic[Thing]):
     """The things in one table, as they were when they were written."""
 
@@ -67,6 +77,8 @@ class Runs(ABC, Generic[Thing]):
         self._moments: list[int] = []
         self._last_moments: list[int] = []
         self._kept: Recent[_Run[Thing]] = Recent(_KEPT)
+        self._newest_stored: tuple[range, Stored] = (range(0), Stored(1, 0, []))
+        """The runs that `stored` gave last, for many attempts can share one."""
         self._stale = True
 
     def refresh(self) -> None:
@@ -85,16 +97,39 @@ class Runs(ABC, Generic[Thing]):
         Raises:
             RecordingError: the recording is damaged where they could be.
         """
-        self._look()
         last = _LARGEST if last is None else last
-        low = bisect_left(self._last_moments, first)
-        high = bisect_right(self._moments, last)
         found: list[Thing] = []
-        for at in range(max(low, bisect_right(self._firsts, after) - 1), high):
+        for at in self._between(first, last, after):
             things, _, moments = self._run(at)
             part = things[bisect_left(moments, first) : bisect_right(moments, last)]
             found += [thing for thing in part if thing.attempt == attempt and thing.id > after]
         return found
+
+    def stored(self, first: int, last: int) -> Stored:
+        """The runs that hold the things of an attempt, and mostly those of others, as they are in
+        the file.
+
+        Args:
+            first: the first moment that one of the attempt's can have.
+            last: the last one.
+        """
+        at = self._between(first, last, 0)
+        if at != self._newest_stored[0]:
+            found = Stored(1, 0, [])
+            if at:
+                beyond = self._firsts[at.stop] if at.stop < len(self._firsts) else _LARGEST
+                bodies = self._bodies(at.start, at.stop)
+                found = Stored(self._firsts[at.start], beyond - 1, bodies)
+            self._newest_stored = at, found
+        return self._newest_stored[1]
+
+    def _between(self, first: int, last: int, after: int) -> range:
+        """The places of the runs that can hold what appeared between two moments."""
+        self._look()
+        low = bisect_left(self._last_moments, first)
+        return range(
+            max(low, bisect_right(self._firsts, after) - 1), bisect_right(self._moments, last)
+        )
 
     def _look(self) -> None:
         """Read where runs begin that are new since the last refresh."""

@@ -170,16 +170,31 @@ class Findings:
         self._shape_steps.forget()
         self._late_shape_steps = None
 
-    def stored(self, attempt: Attempt) -> object:
-        """What is in the file of an attempt's guards and nodes. Where two attempts have the same,
-        they have the same guards and nodes, and nobody need look closer."""
+    def stored(self, attempt: Attempt, *, whole: bool) -> object:
+        """What is in the file of an attempt's guards and nodes; None: it is not over. Where two
+        attempts of the same number have the same, they have the same guards and nodes, and nobody
+        need look closer.
+
+        Args:
+            attempt: whose.
+            whole: with all that is stored in the same runs, which then need not be decoded.
+        """
         if attempt.last_moment is None or not self._catalog.finished(attempt):
             return None
-        ends = (attempt.id, attempt.first_moment - 1, attempt.last_moment)
-        guards, nodes = self._catalog.guards.of(*ends), self._catalog.nodes.of(*ends)
-        withdrawn = _changed(self._catalog.withdrawn, guards)
-        erased = _changed(self._catalog.erased, nodes)
-        return guards, self._codes.body(attempt.translation), withdrawn, nodes, erased
+        first, last = attempt.first_moment - 1, attempt.last_moment
+        codes = self._codes.body(attempt.translation)
+        catalog = self._catalog
+        if whole:
+            in_runs = [catalog.guards.stored(first, last), catalog.nodes.stored(first, last)]
+            changes = [
+                each.between(run.first, run.last) if run.bodies else []
+                for each, run in zip((catalog.withdrawn, catalog.erased), in_runs, strict=True)
+            ]
+            return first, last, codes, in_runs, changes
+        guards = catalog.guards.of(attempt.id, first, last)
+        nodes = catalog.nodes.of(attempt.id, first, last)
+        withdrawn, erased = _changed(catalog.withdrawn, guards), _changed(catalog.erased, nodes)
+        return guards, codes, withdrawn, nodes, erased
 
     def guards(self, attempt: Attempt, moment: int | None) -> list[Guard]:
         """The guards that hold at the moment (None: at the end), in order."""

@@ -365,8 +365,12 @@ class Recording:
         same nodes as an attempt of another recording."""
         if attempt != its:  # each of them has the number of its attempt
             return False
-        mine = self._findings.stored(self._catalog.attempt(attempt))
-        return mine is not None and mine == other._findings.stored(other._catalog.attempt(its))
+        one, another = self._catalog.attempt(attempt), other._catalog.attempt(its)
+        for whole in (True, False):  # runs of which all is the same need not be decoded
+            mine = self._findings.stored(one, whole=whole)
+            if mine is not None and mine == other._findings.stored(another, whole=whole):
+                return True
+        return False
 
     def node(self, attempt: int, name: str) -> Node | None:
         """A node of an attempt by its name, erased or not; the newest of that name."""
