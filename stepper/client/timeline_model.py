@@ -80,6 +80,10 @@ class _Track:
 
     def put_inside(self, id: int, first: int, last: int) -> None:
         """Add a span that may lie inside of an earlier one, which then goes on after it."""
+        at = len(self.firsts) - 1
+        if at < 0 or self.lasts[at] < first:  # mostly
+            self.add(id, first, last)
+            return
         at = bisect_right(self.firsts, first) - 1
         if at < 0 or not self._reaches(at, first):
             self.add(id, first, last)
@@ -234,11 +238,12 @@ class Timeline:
 
     def add_frames(self, frames: Iterable[Span]) -> None:
         """Add frames of attempts that have been added, in the order in which they were entered."""
-        tracks = self._depths
+        tracks, tops = self._depths, self._tops
         for id, attempt, depth, first, last in frames:
-            at = max(0, min(self._tops.get(attempt, 0) + depth, DEEPEST))
-            while len(tracks) <= at:
-                tracks.append(_Track())
+            at = depth + tops.get(attempt, 0)
+            if not 0 <= at < len(tracks):
+                at = max(0, min(at, DEEPEST))
+                tracks += (_Track() for _ in range(len(tracks), at + 1))
             tracks[at].add(id, first, _NEVER if last is None else last)
 
     def top(self, attempt: int) -> int:

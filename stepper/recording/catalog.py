@@ -35,15 +35,6 @@ _INSTRUCTIONS_KEPT = 131_072
 Named = TypeVar("Named", Translation, Attempt)
 
 
-class _AttemptRow(NamedTuple):
-    id: int
-    translation: int
-    number: int
-    first_moment: int
-    last_moment: int | None
-    restart_reason: str
-
-
 class _FrameRow(NamedTuple):
     id: int
     attempt: int
@@ -174,12 +165,12 @@ class Catalog:
         open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
         start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
         for row in self._database.query(
-            _AttemptRow,
+            tuple[int, int, int, int, int | None, str],
             "SELECT id, translation, number, first_moment, last_moment, restart_reason"
             " FROM attempt WHERE id >= ?",
             (start,),
         ):
-            self._add_attempt(row.id, Attempt(*row))
+            self._add_attempt(row[0], Attempt(*row))
         for repeat in self._repeats.load():
             self._repeated(repeat)
         self._stale = False

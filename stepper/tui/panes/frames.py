@@ -89,7 +89,9 @@ class FramesPane(ListingPane):
         self._cwd = snapshot.recording.facts.cwd if snapshot.recording else ""
         wanted = self.filter.lower()
         self._names = {t.id: compiled_name(recording, t) for t in known} if recording else {}
-        self._translations = [t for t in known if wanted in _searched(t, self._names[t.id])]
+        self._translations = [
+            t for t in known if not wanted or wanted in _searched(t, self._names[t.id])
+        ]
         here = snapshot.translation.id if snapshot.translation else None
         cursor = None
         if here != self._here:
