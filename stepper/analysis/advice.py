@@ -12,7 +12,7 @@ from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import slots
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
+from stepper.analysis.shapes import Size, in_sources, size_of, symbols_at
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
