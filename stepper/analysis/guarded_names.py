@@ -1,7 +1,7 @@
 """Names of values that a person would not know by the way that leads there, as guards tell them.
 
 Dynamo comes to a value of a dictionary that is a subclass by the place of its key, and guards what
-the key is: `config[list(dict.keys(config))[1]]` is `config['train']`. What a class of Python's own
+the key is: `config[list(dict.keys(config))[1]]` is `config['args']`. What a class of Python's own
 keeps its elements in is the same thing to a person: `cache.data` of a WeakKeyDictionary is `cache`.
 And the variables that a function has closed over have names in the functions that were inlined.
 """

@@ -80,9 +80,9 @@ def advise(recording: Recording, history: History) -> list[Advice]:
 
 
 def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]:
-    """The same, but of sizes that became symbols by themselves for one call: that as one. A mark on
-    one of them alone saves nothing, and is refused where it has to equal another."""
-    history, spell = entries.history, Changing(entries, entries.history.series[0]).spell
+    """All advice, with that on sizes which became symbols by themselves for one call as one: a mark
+    on one of them alone saves nothing, and is refused where it has to equal another."""
+    history = entries.history
     dynamic = Dynamic(history.capabilities.compile)
     for again in history.recompilations:
         changed = [] if again.nearest is None else changes_of(again.nearest)
@@ -95,6 +95,7 @@ def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]
         ]
         if len(alike) < 2:
             continue
+        spell = Changing(entries, history.series[0]).spell
         names = [each.aspect.of(spell(each.source)) for each in alike]
         marks = [_worded(entries, mark, found) for each in alike for mark in each.changes[:-1]]
         together = "; ".join(f"torch._dynamo.{mark}" for mark in marks)

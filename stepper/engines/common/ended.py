@@ -106,7 +106,7 @@ def _failure(
     is_program: Callable[[str], bool],
     **known: Any,
 ) -> Failure:
-    """Of the traceback's frames, the one at `at` is torch's that was called."""
+    """What is known where the frame at `at` of the traceback is what the program had called."""
     callers = [each for each in frames[:at] if is_program(each[0].f_code.co_filename)]
     return Failure(
         id=0,
