@@ -133,7 +133,7 @@ IN_ANALYSIS = {
         "said_inside": "torch's message",
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
-        "_writer_inside": "torch's message, and its names of operators",
+        "_written_inside": "torch's message, and its names of operators and sources",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
     },
@@ -144,6 +144,7 @@ IN_ANALYSIS = {
     },
     "guard_lines.py": {
         "": "an expression of the user's, the compiler's: a guard's code",
+        "_guarded": "an expression of the user's",
         "_not_near": "Python's: a qualified name",
         "_verdict": "an expression of the user's",
     },
