@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cached_property
 
 import msgspec
@@ -12,9 +12,9 @@ from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import slots
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.shapes import Size, in_sources, size_of, symbols_at
+from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import program_line
-from stepper.analysis.sources import Path, path_of, unscoped
+from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
@@ -180,37 +180,47 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         path = path_of(self.series.source)
         if path is None:
             return None
-        for item in self.entries.made:
-            for attempt in self.recording.attempts(item.id)[-1:]:
-                for effect in self.recording.side_effects(None, attempt=attempt.id):
-                    changed = path_of(effect.name)
-                    if changed is None or effect.kind == "hook":
-                        continue
-                    if self.what in _SIZES_OF_DICTS and _has_the_key(self.recording, effect):
-                        continue
-                    if changed.leads_to(path) and (
-                        effect.kind != "mutation" or changed.steps == path.steps
-                    ):
-                        return effect
-                    if _stores(self.recording, effect, path):
-                        return effect
+        for effect in self._effects:
+            changed = path_of(effect.name)
+            if changed is None or effect.kind == "hook":
+                continue
+            if self.what in _SIZES_OF_DICTS and _has_the_key(self.recording, effect):
+                continue
+            if changed.leads_to(path) and (
+                effect.kind != "mutation" or changed.steps == path.steps
+            ):
+                return effect
+        return None
+
+    @cached_property
+    def kept_inside(self) -> SideEffect | None:
+        """How the compiled function itself puts it into a container, under a constant key; None: it
+        does not."""
+        path = path_of(self.series.source)
+        if path is None:
+            return None
+        for effect in self._effects:
+            of = path_of(effect.name) if effect.kind == "mutation" else None
+            if of is None or not of.same_root(path):
+                continue
+            key = _key_set(self.recording, effect)
+            stored = path_of(f"{effect.name}[{key}]") if key else None
+            if stored is not None and same(stored, path):
+                return effect
         return None
 
     @property
     def replaced_inside(self) -> SideEffect | None:
         """How the compiled function itself puts another in its place; None: it does not."""
-        effect, path = self.changed_inside, path_of(self.series.source)
-        if effect is None or path is None:
-            return None
-        stored = effect.kind != "mutation" or _stores(self.recording, effect, path)
-        return effect if stored else None
+        effect = self.changed_inside
+        return self.kept_inside if effect is None or effect.kind == "mutation" else effect
 
     @property
-    def kept_inside(self) -> SideEffect | None:
-        """How the compiled function itself puts it into a container, under a constant key; None: it
-        does not."""
-        effect = self.replaced_inside
-        return effect if effect is not None and effect.kind == "mutation" else None
+    def _effects(self) -> Iterator[SideEffect]:
+        """The changes that the compiled code makes itself."""
+        for item in self.entries.made:
+            for attempt in self.recording.attempts(item.id)[-1:]:
+                yield from self.recording.side_effects(None, attempt=attempt.id)
 
     def place_inside(self, effect: SideEffect) -> str:
         """The program's line that makes a change, with what is before it; empty: not recorded."""
@@ -355,14 +365,6 @@ def spelling_in(recording: Recording, history: History, series: Series) -> Spell
     newest = history.recompilations[series.newest]
     made = None if newest.nearest is None else newest.nearest.translation
     return spelling(recording, newest.translation if made is None else recording.translation(made))
-
-
-def _stores(recording: Recording, effect: SideEffect, path: Path) -> bool:
-    """Whether a change of a dictionary, such as that of a module's buffers, puts there what this
-    is, or is a part of."""
-    key = _key_set(recording, effect)
-    stored = path_of(f"{effect.name}[{key}]") if key else None
-    return stored is not None and stored.leads_to(path)
 
 
 def _has_the_key(recording: Recording, effect: SideEffect) -> bool:

@@ -168,7 +168,7 @@ def branch_in_one_graph(run: Run) -> None:
 
 @case(
     "pytorch#107570", "why-failed",
-    cause=("Attempted to copy.deepcopy a tensor", "called from tests/answers/failures.py"),
+    cause=("Attempted to copy.deepcopy a tensor", ": Unsupported while tracing  tests/answers/failures.py"),
     advice="copy before the compiled function",
     counts=(0, 1),
 )  # fmt: skip
@@ -240,7 +240,7 @@ def shapes_that_do_not_fit(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("two devices, cpu and meta", "L['y']  f32[2]  on meta", "L['x']  f32[2]  on cpu"),
+    cause=("two devices, cpu and meta", "y  f32[2]  on meta", "x  f32[2]  on cpu"),
     advice="",
     counts=(0, 1),
 )  # fmt: skip
