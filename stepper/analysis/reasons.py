@@ -37,6 +37,8 @@ _TENSOR = re.compile(
     r" mismatch(?: at index (?P<at>\d+))?\.\s+expected (?P<expected>.*?)[,.] actual (?P<actual>.*)",
     re.DOTALL,
 )
+_ADVISED = ". Guard failed on "
+"""How Dynamo goes on with advice behind a size of a parameter."""
 _KEYS_OF_DISPATCH = "dispatch key set"
 _GRADIENTS = "Autograd"
 """In the names of the dispatch keys with which gradients are recorded."""
@@ -242,7 +244,8 @@ def _difference(
     expected = _datum(what, _expected(pattern, found))
     if pattern is _IDENTITY and (kind := _CLASS.fullmatch(found["expected"] or "")) is not None:
         expected = Words(f"the {kind[1]} that it was")
-    actual = _datum(what, found.get("actual"))
+    said = found.get("actual")
+    actual = _datum(what, said if said is None else said.partition(_ADVISED)[0])
     return Difference(what, expected, actual, None if at is None else int(at))
 
 

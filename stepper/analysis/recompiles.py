@@ -332,12 +332,15 @@ class Change(NamedTuple):
 
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
-    another size are left out, and conditions on strides that are known to differ, and whatever
+    another size are left out, and dispatch keys that follow from another device, and conditions on strides that are known to differ, and whatever
     differs of another function that a wrapper wraps, or within what is of another type or another
     object."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
     laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)
+    moved = {
+        each.source for each in tried.failures for by in each.differences if by.what == "device"
+    }
     for each in decisive or tried.failures:
         if laid_out and not each.differences and each.kind in LEAVES and _STRIDE in each.text:
             continue
@@ -347,6 +350,7 @@ def changes_of(tried: Tried) -> list[Change]:
                 Change(each.source, difference, each)
                 for difference in each.differences
                 if not (resized and difference.what == "stride")
+                and not (each.source in moved and difference.what == "dispatch keys")
             ]
         else:
             found.append(Change(each.source, Difference(""), each))
@@ -571,8 +575,9 @@ class _Reader:
                         inferred=True,
                     )
                 )
+        died = {unscoped(each.source) for each in failures if each.kind == INVALID}
         for source, other in self._objects.others(entry, item):
-            if (source, other.aspect) not in known:
+            if (source, other.aspect) not in known and source not in died:
                 failures.append(Failure("ID_MATCH", source, (other,), behind=True, inferred=True))
         failures = [self._with_objects(entry, item, each) for each in failures]
         if not any(each.kind == _STATE for each in failures) and self._of_state(entry, item):

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.handed_on import as_compiled
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same, symbols_at
@@ -67,7 +68,8 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
             said = _said(part)
-            if said is not None:
+            # A condition that makes it equal to another size compares it with no constant.
+            if said is not None and not (guard.kind == SHAPE_ENV and isinstance(said[1], Words)):
                 found[said[0]] = said[1]
     # What an input's example shows is how it was when the input was made.
     symbols = symbols_at(recording, attempts[-1].id)
