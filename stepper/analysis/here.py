@@ -265,8 +265,9 @@ def _broken(recording: Recording, event: Event) -> Here:
         name = f"{walk_name(item)} {brief_compiled_name(recording, item)}"
         leads.append(Line(f"goes on in {name}", item.first_moment))
     culprit = _at_moment(recording, found.moment)
-    if culprit is None and cause.place is not None:
-        culprit = Culprit(cause.place, cause.source)
+    if cause.place is not None and (culprit is None or culprit.place != cause.place):
+        # The program's line that calls what Dynamo has for a function of Python's own, say.
+        culprit = Culprit(cause.place, cause.source, moment=found.moment)
     return Here(f"graph break: {cause.kind}{then}", event.kind, culprit, remedy, (*leads,))
 
 

@@ -332,9 +332,9 @@ class Change(NamedTuple):
 
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
-    another size are left out, and dispatch keys that follow from another device, and conditions on strides that are known to differ, and whatever
-    differs of another function that a wrapper wraps, or within what is of another type or another
-    object."""
+    another size are left out, dispatch keys that follow from another device, conditions on strides
+    that are known to differ, and whatever differs of another function that a wrapper wraps, or
+    within what is of another type or another object."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
     laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)

@@ -168,7 +168,10 @@ def branch_in_one_graph(run: Run) -> None:
 
 @case(
     "pytorch#107570", "why-failed",
-    cause=("Attempted to copy.deepcopy a tensor", ": Unsupported while tracing  tests/answers/failures.py"),
+    cause=(
+        "Attempted to copy.deepcopy a tensor",
+        ": Unsupported while tracing  tests/answers/failures.py",
+    ),
     advice="copy before the compiled function",
     counts=(0, 1),
 )  # fmt: skip

@@ -202,9 +202,9 @@ def called_by_itself_for_ever(run: Run) -> None:
 @case(
     "", "is-guarded", expression="self.training",
     cause=(
+        "self.training of the compiled one itself is not guarded",
         "self.drop.training is guarded: it must be True",
         "self of an inlined function is self.drop of the compiled one",
-        "self.training of the compiled one itself is not guarded",
     ),
     counts=(1, 1),
     never=("self.training is guarded: it must be True\n  self",),

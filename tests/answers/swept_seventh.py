@@ -272,7 +272,7 @@ def attribute_of_an_inlined_cache(run: Run) -> None:
 
 @case(
     "", "is-guarded", expression="self.parent().scale",
-    cause="self.parent().scale is guarded: it must be 2",
+    cause="self.child.parent().scale is guarded: it must be 2",
     counts=(2, 1),
     function="Parent.forward",
 )  # fmt: skip
