@@ -337,10 +337,8 @@ def changes_of(tried: Tried) -> list[Change]:
     within what is of another type or another object."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
-    laid_out = any(by.what in _SIZES for each in tried.failures for by in each.differences)
-    moved = {
-        each.source for each in tried.failures for by in each.differences if by.what == "device"
-    }
+    every = {(each.source, by.what) for each in tried.failures for by in each.differences}
+    laid_out = any(what in _SIZES for _, what in every)
     for each in decisive or tried.failures:
         if laid_out and not each.differences and each.kind in LEAVES and _STRIDE in each.text:
             continue
@@ -350,7 +348,7 @@ def changes_of(tried: Tried) -> list[Change]:
                 Change(each.source, difference, each)
                 for difference in each.differences
                 if not (resized and difference.what == "stride")
-                and not (each.source in moved and difference.what == "dispatch keys")
+                and not ((each.source, "device") in every and difference.what == "dispatch keys")
             ]
         else:
             found.append(Change(each.source, Difference(""), each))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterator
 from itertools import takewhile
 from typing import NamedTuple
@@ -28,6 +29,7 @@ from stepper.client.replay import Progress
 from stepper.client.text import walk_name
 from stepper.model.ranges import Ranges
 from stepper.model.trace import EventKind, Guard, MomentId
+from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 
 Trial = Callable[[Recording, Plan, Progress], Iterator[Line]]
@@ -95,8 +97,9 @@ def of_the_run(recording: Recording, moment: MomentId) -> list[Question]:
         first = Question(
             "why we are here", lambda recording, _: here_lines(recording, moment), about=str(moment)
         )
-    if first is None and recording.failures():
-        first = _ON_FAILURES
+    if first is None:
+        with contextlib.suppress(RecordingError):  # the answer says what is damaged
+            first = _ON_FAILURES if recording.failures() else None
     return list(dict.fromkeys([*([first] if first else []), *_OF_THE_RUN]))
 
 
