@@ -206,6 +206,13 @@ def path_of(expression: str) -> Path | None:
             ) if name.startswith(_OF_TORCH):  # what a weak reference leads to
                 steps.append("()")
                 node = inner
+            case ast.Call(
+                func=ast.Subscript(value=ast.Call(func=ast.Name(id="list"))) as inner,
+                args=[],
+                keywords=[],
+            ):  # what the key of a weak dictionary leads to, by its place
+                steps.append("()")
+                node = inner
             case ast.Call(func=ast.Name(id=function), args=[ast.Constant(int(at))]) if (
                 function.startswith(_OF_DYNAMO)
             ):

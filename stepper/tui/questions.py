@@ -90,14 +90,15 @@ _BY_ITSELF = OF_THE_CACHE | {EventKind.RECOMPILE, EventKind.CACHE_LIMIT}
 
 
 def of_the_run(recording: Recording, moment: MomentId) -> list[Question]:
-    """What can be asked anywhere; what the moment is about comes first, or what failed."""
+    """What can be asked anywhere; what the moment is about comes first, or what failed where
+    nothing was compiled again."""
     event = event_at(recording, moment)
     first = None if event is None else _ABOUT.get(event.kind)
     if event is not None and event.kind in _BY_ITSELF:
         first = Question(
             "why we are here", lambda recording, _: here_lines(recording, moment), about=str(moment)
         )
-    if first is None:
+    if first is None and not recording.event_count((EventKind.RECOMPILE,)):
         with contextlib.suppress(RecordingError):  # the answer says what is damaged
             first = _ON_FAILURES if recording.failures() else None
     return list(dict.fromkeys([*([first] if first else []), *_OF_THE_RUN]))
