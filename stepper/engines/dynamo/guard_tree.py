@@ -56,9 +56,9 @@ _NO_LINE = re.compile(r"(?<!\s)\s*+# (?:\(unknown source|duck sizing added) .*$"
 """What stands behind a condition on a size of which torch does not know who used it first, and
 behind one that says that two are the same."""
 _TENSOR = re.compile(
-    r"^check_tensor\(.*, (?P<cls>\S+), DispatchKeySet\((?P<keys>.*?)\), torch\.(?P<dtype>\w+), "
-    r"device=(?P<device>.*?), requires_grad=(?P<grad>\w+), size=\[(?P<size>.*?)\], "
-    r"stride=\[(?P<stride>.*?)\]\)$",
+    r"^check_tensor\(.*, (?P<cls>\S+), DispatchKeySet\((?P<keys>[^()]*)\), torch\.(?P<dtype>\w+), "
+    r"device=(?P<device>[^,]*), requires_grad=(?P<grad>\w+), size=\[(?P<size>[^\]]*)\], "
+    r"stride=\[(?P<stride>[^\]]*)\]\)$",
     re.S,
 )
 _PLACE = re.compile(r"(?P<file>.*?) ?:(?P<line>\d+) in (?P<function>.*)", re.S)
