@@ -12,7 +12,7 @@ from __future__ import annotations
 import linecache
 import re
 from collections.abc import Callable, Iterable
-from types import CodeType, FrameType, TracebackType
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -21,18 +21,20 @@ from stepper._C import frame_locals
 from stepper.debuggee.evaluator import shorten
 from stepper.engines.common.known import KnownEntry
 from stepper.engines.common.node_words import stack_of
-from stepper.engines.common.python_stack import MAX_PYTHON_FRAMES
+from stepper.engines.common.python_stack import (
+    MAX_PYTHON_FRAMES,
+    MAX_RAISED_FRAMES,
+    place_of,
+    traceback_frames,
+)
 from stepper.engines.common.versions import is_backward, part_of_torch
 from stepper.model.failure import FailedStage, Failure
-from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId
-from stepper.support.exceptions import arguments_of, traceback_of
+from stepper.support.exceptions import arguments_of
 from stepper.support.words import class_name, is_subclass, plain_text
 from stepper.uncompiled import keep_out
 
 _ASSIGNED = re.compile(r"\s*(\w+) = ")
-_RAISED = 12
-"""Frames of a traceback that are told."""
 _BACKWARD = "the backward"
 
 _Frames = list[tuple[FrameType, int]]
@@ -54,7 +56,7 @@ def ended_by(
         is_program: whether a file is the program's, its libraries included.
         asks: the code of what has a function compiled.
     """
-    frames = _frames(error)
+    frames = traceback_frames(error)
     if not frames or frames[0][0].f_back is not None:
         return None
     asked = [at for at, (frame, _) in enumerate(frames) if frame.f_code is asks]
@@ -114,23 +116,10 @@ def _failure(
         stage=stage,
         exception=class_name(type(error)),
         message=words_of(error),
-        python_stack=tuple(_place(*each) for each in callers[-MAX_PYTHON_FRAMES:]),
-        raised=tuple(_place(*each) for each in frames[at:][-_RAISED:]),
+        python_stack=tuple(place_of(*each) for each in callers[-MAX_PYTHON_FRAMES:]),
+        raised=tuple(place_of(*each) for each in frames[at:][-MAX_RAISED_FRAMES:]),
         **known,
     )
-
-
-def _frames(error: BaseException) -> _Frames:
-    found: _Frames = []
-    link: TracebackType | None = traceback_of(error)
-    while link is not None:
-        found.append((link.tb_frame, link.tb_lineno))
-        link = link.tb_next
-    return found
-
-
-def _place(frame: FrameType, line: int | None) -> PythonFrame:
-    return PythonFrame(frame.f_code.co_filename, line or 0, frame.f_code.co_qualname)
 
 
 def _node(frames: _Frames) -> torch.fx.Node | None:

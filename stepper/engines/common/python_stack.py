@@ -1,4 +1,4 @@
-"""The program's own part of the Python stack."""
+"""The program's own part of the Python stack, and the frames of tracebacks."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from functools import lru_cache
 from types import FrameType
 
 from stepper.model.program import PythonFrame
+from stepper.support.exceptions import traceback_of
 
 MAX_PYTHON_FRAMES = 50
+MAX_RAISED_FRAMES = 12
+"""Frames of a traceback that are told."""
 
 _frame = lru_cache(maxsize=4_000)(PythonFrame)
 """Makes each place once: most are met again and again."""
@@ -33,3 +36,18 @@ def program_stack(is_machinery: Callable[[str], bool]) -> ProgramStack:
         return tuple(frames)
 
     return frames_at
+
+
+def traceback_frames(error: BaseException) -> list[tuple[FrameType, int]]:
+    """The frames of an exception's traceback and their lines, outermost first."""
+    found = []
+    link = traceback_of(error)
+    while link is not None:
+        found.append((link.tb_frame, link.tb_lineno))
+        link = link.tb_next
+    return found
+
+
+def place_of(frame: FrameType, line: int | None) -> PythonFrame:
+    """Where a frame of a traceback was."""
+    return PythonFrame(frame.f_code.co_filename, line or 0, frame.f_code.co_qualname)

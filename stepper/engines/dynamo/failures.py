@@ -22,7 +22,12 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
 from stepper.engines.common.ended import words_of
 from stepper.engines.common.node_words import stack_of
-from stepper.engines.common.python_stack import MAX_PYTHON_FRAMES
+from stepper.engines.common.python_stack import (
+    MAX_PYTHON_FRAMES,
+    MAX_RAISED_FRAMES,
+    place_of,
+    traceback_frames,
+)
 from stepper.engines.common.versions import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
 from stepper.engines.dynamo.bytecode import active_names, is_program
@@ -38,8 +43,6 @@ from stepper.support.exceptions import cause_of, context_of, hides_context, trac
 from stepper.uncompiled import keep_out
 
 _LONGEST = 20_000
-_RAISED = 12
-"""Frames of a traceback that are told."""
 _MOST_LINKS = 20
 _AGAIN = "draft_export exports once more, with Dim.AUTO in the place of sizes"
 
@@ -81,7 +84,7 @@ def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failu
         traced: whether tracing had begun.
     """
     links = list(_links(error))
-    frames = [_frames(link) for link in links]
+    frames = [traceback_frames(link) for link in links]
     node = next((found for each in reversed(frames) if (found := _node(each))), None)
     deepest = _hidden(links[-1]) or next((each for each in reversed(frames) if each), [])
     return Failure(
@@ -92,7 +95,7 @@ def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failu
         message=shortened(_whole_message(links), _LONGEST),
         user_stack=next(filter(None, map(user_stack, links)), ())
         or stack_of(getattr(node, "stack_trace", None)),
-        raised=tuple(_python_frame(*each) for each in deepest[-_RAISED:]),
+        raised=tuple(place_of(*each) for each in deepest[-MAX_RAISED_FRAMES:]),
         node="" if node is None else node.name,
     )
 
@@ -109,7 +112,7 @@ def moment_of(
         newest: that moment.
     """
     for link in reversed(list(_links(error))):
-        for frame, _ in reversed(_frames(link)):
+        for frame, _ in reversed(traceback_frames(link)):
             if versions.is_interpreting(frame.f_code):
                 found = newest_moment_of(frame.f_locals.get("self"), innermost, newest)
                 if found is not None:
@@ -148,13 +151,13 @@ def of_export(
     """
     ran: list[tuple[FrameType, int]] = []
     for link in _links(error):
-        frames = [each for each in _frames(link) if _is_of_program(each[0])]
+        frames = [each for each in traceback_frames(link) if _is_of_program(each[0])]
         ran = max(ran, frames, key=len)
     failure = msgspec.structs.replace(
         failure_of(error, newest, traced=True),
         stage=FailedStage.EXPORT,
         name=name,
-        user_stack=tuple(_python_frame(*each) for each in ran[-MAX_PYTHON_FRAMES:]),
+        user_stack=tuple(place_of(*each) for each in ran[-MAX_PYTHON_FRAMES:]),
         python_stack=stack,
     )
     return failure, ran[-1][0] if ran else None
@@ -222,26 +225,12 @@ def _whole_message(links: list[BaseException]) -> str:
     return text
 
 
-def _frames(error: BaseException) -> list[tuple[FrameType, int]]:
-    """The frames of its traceback and their lines, outermost first."""
-    found = []
-    traceback = traceback_of(error)
-    while traceback is not None:
-        found.append((traceback.tb_frame, traceback.tb_lineno))
-        traceback = traceback.tb_next
-    return found
-
-
 def _hidden(error: BaseException) -> list[tuple[FrameType, int]]:
     """Those of what it was raised in place of, where the program's own function had failed, as a
     custom operator's for fake tensors does; the compiler says no more than its words."""
     hidden = context_of(error) if hides_context(error) and cause_of(error) is None else None
-    frames = [] if hidden is None else _frames([*_links(hidden)][-1])
+    frames = [] if hidden is None else traceback_frames([*_links(hidden)][-1])
     return frames if frames and is_program(frames[-1][0].f_code.co_filename) else []
-
-
-def _python_frame(frame: FrameType, line: int | None) -> PythonFrame:
-    return PythonFrame(frame.f_code.co_filename, line or 0, frame.f_code.co_qualname)
 
 
 def _stage(frames: list[FrameType], *, traced: bool) -> FailedStage:
