@@ -15,10 +15,10 @@
 /* The names are first: the others use them. */
 /* clang-format off */
 #define PARTS(X) \
-    X(names) X(fields) X(hook) X(processes) X(shorten) X(shortest) X(sieve) X(stack_chunk) \
+    X(names) X(fields) X(hook) X(processes) X(program_stack) X(shorten) X(shortest) X(sieve) X(stack_chunk) \
     X(thread_frames) X(undisturbed) X(undo) \
     X(code_lines) X(facts) X(instructions) X(node_words) X(unchanged) \
-    X(event_run) X(in_view) X(looks) X(moves) X(passage) X(steps) X(walk_moments) \
+    X(event_run) X(in_view) X(looks) X(moves) X(passage) X(run_times) X(steps) X(walk_moments) \
     X(cache_entry) X(capturing) X(class_check) X(code_cache) X(code_state) X(frame_hook) \
     X(guard_program) X(leaf_checks) X(namespace_check) X(resume_call) \
     X(value_stack)

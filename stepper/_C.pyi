@@ -1,7 +1,7 @@
 """The C parts of stepper. Sources in `csrc/`; each file there opens with how it works and why."""
 
 import weakref
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import CodeType, FrameType, FunctionType
 from typing import (
     Any,
@@ -256,6 +256,44 @@ class RunState:
     """Whether all moments are to be looked at."""
 
 @final
+class RunTimes:
+    """Tells how long what was compiled runs at calls whose lookups are told. All of it is for the
+    thread that calls (csrc/record/run_times.c)."""
+
+    def __new__(
+        cls,
+        steps: Steps[Any],
+        ids: Iterator[int],
+        open: dict[int, list[Any]],
+        write: Callable[[tuple[int, str, int, int, int, int, int, str, int]], object],
+        thread: Callable[[], str],
+        left: Callable[[], object],
+        transformed: str,
+        graph: str,
+        /,
+    ) -> Self:
+        """`open`: by thread, the phases that are under way, the innermost last; each has an `id`,
+        which `ids` gives, and a `name`: that of a run is `transformed` or `graph`. `write` takes a
+        run when it has ended, as a row of `RunTimes` in `stepper.recording.schema`; it is written
+        in C. `thread`: what is told of the thread. `left` is called when phases have been dropped
+        that an exception has left."""
+
+    def telling(self, nanoseconds: int, /) -> None:
+        """So long it took to tell of something: no run took that."""
+
+    def hit(self, code: CodeType, lookup: int, caller: FrameType | None, /) -> None:
+        """A transformed code is about to run for a call whose lookup has that number."""
+
+    def awaits(self, code: CodeType, caller: FrameType | None, /) -> bool:
+        """Whether a code that begins is a graph that runs for a call that is told."""
+
+    def begins(self, code: CodeType, /) -> None:
+        """A graph that is awaited begins."""
+
+    def ends(self, code: CodeType, /, *more: object) -> None:
+        """A transformed code or a graph has ended; nothing happens if it is another."""
+
+@final
 class Passage:
     """Moments that are told again, as they were told before (csrc/record/passage.c)."""
 
@@ -269,9 +307,9 @@ class Passage:
         """They are over, and so many. False: it is not known any more what was told, or somebody
         else's are among them."""
 
-    def again(self, frame: int, /) -> int:
-        """Tell them once more, all at this instant; `frame`: the first frame's number. Returns the
-        last one's number.
+    def again(self, frame: int, write: Callable[[_R], object], row: _R, /) -> object:
+        """Tell them once more, all at this instant; `frame`: the first frame's number. Then calls
+        `write(row)`, and nothing can come between the two.
 
         Raises:
             RuntimeError: `end` has not said that they are known, or others are told now.
@@ -1256,6 +1294,26 @@ def instance_dict(object: object, /) -> dict[str, Any]:
 def thread_frames(ident: int, most: int, /) -> list[tuple[str | None, str, str, int]]:
     """Module, function, file and line of at most so many frames of a thread, innermost first;
     empty: there is no such thread. No frame is kept, and nothing else runs meanwhile."""
+
+# --- where the program is (csrc/support/program_stack.c) ---
+
+@final
+class ProgramStack(Generic[_R]):
+    """`stack(frame)`: the places of a frame and of those that led to it, outermost first, without
+    those in files of the machinery."""
+
+    def __new__(
+        cls,
+        is_machinery: Callable[[str], bool],
+        make: Callable[[str, int, str], _R],
+        most: int,
+        /,
+    ) -> Self:
+        """`is_machinery` is asked about each file, and `make` for each place (its file, line and
+        function), once for thousands of times that they are met; `most`: so many places, the
+        innermost."""
+
+    def __call__(self, frame: FrameType | None, /) -> tuple[_R, ...]: ...
 
 # --- functions that start and end processes (csrc/support/processes.c) ---
 

@@ -97,11 +97,12 @@ passage_end(Passage *self, PyObject *wanted)
 }
 
 static PyObject *
-passage_again(Passage *self, PyObject *frame)
+passage_again(Passage *self, PyObject *args)
 {
     Steps *steps = (Steps *)self->steps;
-    long long first = PyLong_AsLongLong(frame);
-    if ((first == -1 && PyErr_Occurred()) || moments_flush(steps) < 0) {
+    long long first;
+    PyObject *write, *row;
+    if (!PyArg_ParseTuple(args, "LOO:again", &first, &write, &row) || moments_flush(steps) < 0) {
         return NULL;
     }
     if (self->count == 0 || steps->writing) {
@@ -113,7 +114,7 @@ passage_again(Passage *self, PyObject *frame)
         return NULL;
     }
     steps->moment += (long long)self->count;
-    return PyLong_FromLongLong(steps->moment);
+    return PyObject_CallOneArg(write, row);
 }
 
 COLLECTED(held, Passage, 1)
@@ -129,7 +130,7 @@ passage_dealloc(Passage *self)
 
 static PyMethodDef passage_methods[] = {
     METHOD("end", passage_end, METH_O),
-    METHOD("again", passage_again, METH_O),
+    METHOD("again", passage_again, METH_VARARGS),
     {NULL},
 };
 

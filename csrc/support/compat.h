@@ -209,6 +209,30 @@ frame_goes_at_its_end(PyThreadState *tstate, Frame *frame)
 #endif
 }
 
+/* The frame that a frame object is of. */
+static inline Frame *
+frame_of_object(PyFrameObject *object)
+{
+    return object->f_frame;
+}
+
+/* The frame that has called this one, and runs; NULL: there is none. */
+static inline Frame *
+frame_outer(Frame *frame)
+{
+    do {
+        frame = frame->previous;
+    } while (frame != NULL && _PyFrame_IsIncomplete(frame));
+    return frame;
+}
+
+/* The line at which a frame stands; -1: at none. */
+static inline int
+frame_line(Frame *frame)
+{
+    return PyCode_Addr2Line(frame_code(frame), (int)frame_unit(frame) * (int)sizeof(_Py_CODEUNIT));
+}
+
 /* The line at which a frame that has just ended stood; the code is the one that it ran. */
 static inline int
 ended_frame_line(Frame *frame, PyCodeObject *code)

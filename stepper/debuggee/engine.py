@@ -51,7 +51,7 @@ from stepper.model.value import ValueId
 from stepper.support.outside import comes_from_outside, limit_of
 
 if TYPE_CHECKING:
-    from stepper._C import Facts, Steps
+    from stepper._C import Facts, RunTimes, Steps
     from stepper.debuggee.mirror import (
         FrameMirror,
         GuardMarks,
@@ -157,6 +157,8 @@ class Recorder(Protocol):
     """The frame of a walk that is at its newest moment now, while the controller is asked."""
     walks: Walks
     """What lookups and executions share; also the lock to write, and what was asked for."""
+    runs: RunTimes
+    """Tells how long what was compiled runs at calls whose lookups are told."""
     node_ids: Iterator[int]
     """Gives each node its number."""
     flush_pending: Callable[[], None]
@@ -249,7 +251,6 @@ class Recorder(Protocol):
         translation: int | None,
         compile_id: str = "",
         *,
-        told: int = 0,
         kernels: int | None = None,
     ) -> None:
         """The phase that began last has ended; `translation` is the innermost that is under way,
@@ -274,9 +275,6 @@ class Recorder(Protocol):
 
     def guards_made(self, begun: GuardsBegun, translation: int) -> None:
         """Guards were made one after the other in this thread."""
-
-    def phase_dropped(self, name: str) -> None:
-        """It is not known when the phase has ended that began last."""
 
     def collectives(self, reading: CollectiveReading) -> None:
         """Torch's flight recorder was read."""

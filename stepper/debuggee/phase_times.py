@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import itertools
 import operator
-import threading
+from _thread import get_ident
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import msgspec
 
-from stepper._C import Steps
+from stepper._C import RunTimes, Steps
 from stepper.debuggee.garbage import Garbage
 from stepper.debuggee.threads import main_thread, thread_name
-from stepper.model.timing import GARBAGE, RUNS, CacheAnswer, Timing
+from stepper.model.timing import GARBAGE, GRAPH_RUN, RUNS, TRANSFORMED_RUN, CacheAnswer, Timing
 from stepper.model.trace import MomentId
 from stepper.recording.schema import MOST_TOGETHER, GuardsMade
+from stepper.recording.waiting import RunTook
 
 
 class PhaseMark(NamedTuple):
@@ -40,7 +41,7 @@ class GuardsBegun(NamedTuple):
     """What the clock had left out by then."""
 
 
-class _Open(NamedTuple):
+class _Open(msgspec.Struct, gc=False):
     id: int
     name: str
     began: int
@@ -55,6 +56,7 @@ class PhaseTimes:
         self,
         write: Callable[[Timing], None],
         write_guards: Callable[[int, GuardsMade], None],
+        write_run: Callable[[RunTook], None],
         ids: Iterator[int],
         steps: Steps[Any],
     ) -> None:
@@ -62,6 +64,7 @@ class PhaseTimes:
         Args:
             write: takes a phase that has ended.
             write_guards: takes what a run of guards took to be made, and the first's number.
+            write_run: takes a run of what was compiled that has ended.
             ids: gives each its number.
             steps: has the clock on which moments have their instants.
         """
@@ -73,19 +76,23 @@ class PhaseTimes:
         self._garbage = Garbage(lambda: steps.clock(), self._collected)
         self._waiting: list[Timing] = []
         """Collections of garbage that are not written yet."""
+        self.runs = RunTimes(
+            steps, ids, self._open, write_run, _thread, self._leave_garbage, TRANSFORMED_RUN,
+            GRAPH_RUN,
+        )  # fmt: skip
+        """Numbers runs of what was compiled, which stand among the phases, and writes them."""
 
     def began(self, name: str, moment: MomentId) -> None:
-        """A phase begins in this thread."""
-        stack = self._open.setdefault(threading.get_ident(), [])
+        """A phase of compiling begins in this thread."""
+        stack = self._open.setdefault(get_ident(), [])
         steps = self._steps
-        if name not in RUNS:
-            self._garbage.listen()
+        self._garbage.listen()
         stack.append(_Open(next(self._ids), name, steps.clock(), steps.away, moment))
 
     def mark(self, moment: MomentId, alone: bool) -> PhaseMark | None:
         """Something begins whose end is perhaps not heard; None: this thread is in the midst of no
         phase of the compiler, and it is none `alone`."""
-        stack = self._open.get(threading.get_ident(), [])
+        stack = self._open.get(get_ident(), [])
         if not alone and (not stack or stack[-1].name in RUNS):
             return None
         return PhaseMark(next(self._ids), self._steps.clock(), self._steps.away, moment)
@@ -104,7 +111,7 @@ class PhaseTimes:
         spent, left_out = steps.clock() - mark.began, steps.away - mark.away
         if spent < least:
             return
-        stack = self._open.get(threading.get_ident())
+        stack = self._open.get(get_ident())
         parent, thread = stack[-1].id if stack else None, _thread()
         for at, each in enumerate(self._waiting):
             if each.id > mark.id and (each.parent, each.thread) == (parent, thread):
@@ -118,7 +125,7 @@ class PhaseTimes:
 
     def guards_made(self, begun: GuardsBegun, translation: int) -> None:
         """Each has lasted until the next began."""
-        stack = self._open.get(threading.get_ident())
+        stack = self._open.get(get_ident())
         count, (kinds, numbers, clock, away) = len(begun.numbers), begun
         if not (count and stack):
             return
@@ -148,24 +155,16 @@ class PhaseTimes:
             )
             self._write_guards(ids[at], run)
 
-    def dropped(self, name: str) -> None:
-        """It is not known how long the innermost phase of that name took in this thread."""
-        stack = self._open.get(threading.get_ident(), [])
-        if any(phase.name == name for phase in stack):
-            while stack.pop().name != name:
-                pass
-        self._leave_garbage()
-
     def _leave_garbage(self) -> None:
-        """Write what the collector took, and listen no more when no phase is open."""
+        """Write what the collector took, and listen no more when no phase of compiling is open."""
         while self._waiting:
             self._write(self._waiting.pop(0))
-        if not any(self._open.values()):
+        if all(phase.name in RUNS for stack in self._open.values() for phase in stack):
             self._garbage.leave()
 
     def _collected(self, began: int, nanoseconds: int) -> None:
         """The collector has run in this thread; called in the midst of anything."""
-        stack = self._open.get(threading.get_ident())
+        stack = self._open.get(get_ident())
         if stack and stack[-1].name not in RUNS:
             id, parent = next(self._ids), stack[-1].id
             moment, thread = self._steps.moment, _thread()
@@ -177,14 +176,13 @@ class PhaseTimes:
         name: str,
         translation: int | None,
         compile_id: str,
-        told: int = 0,
         kernels: int | None = None,
     ) -> None:
         """The innermost phase of that name ends in this thread; one that began before the session
-        is not known. What is left open within it was left by an exception. `told`: nanoseconds
-        that telling took meanwhile; `kernels`: those that were generated."""
+        is not known. What is left open within it was left by an exception. `kernels`: those that
+        were generated."""
         now, away = self._steps.clock(), self._steps.away
-        stack = self._open.get(threading.get_ident(), [])
+        stack = self._open.get(get_ident(), [])
         innermost = stack and stack[-1].name == name  # as nearly always
         if not innermost and not any(phase.name == name for phase in stack):
             return
@@ -195,12 +193,12 @@ class PhaseTimes:
                 phase.id,
                 name,
                 phase.began,
-                max(0, now - phase.began - told),
+                max(0, now - phase.began),
                 phase.moment,
                 parent=stack[-1].id if stack else None,
                 translation=translation,
                 thread=_thread(),
-                left_out=away - phase.away + told,
+                left_out=away - phase.away,
                 kernels=kernels,
                 compile_id=compile_id,
             )
@@ -216,7 +214,7 @@ class PhaseTimes:
         self, name: str, answer: CacheAnswer, moment: MomentId, translation: int | None
     ) -> None:
         """A cache was asked in the midst of this thread's phases."""
-        stack = self._open.get(threading.get_ident(), [])
+        stack = self._open.get(get_ident(), [])
         self._write(
             Timing(
                 next(self._ids),
@@ -234,4 +232,4 @@ class PhaseTimes:
 
 def _thread() -> str:
     """The name of this thread; empty: the main one."""
-    return "" if threading.get_ident() == main_thread() else thread_name()
+    return "" if get_ident() == main_thread() else thread_name()

@@ -122,11 +122,11 @@ class Recorder:
         )
         """The hot path. The engine sets its `top` and `graph_changed`."""
         self._phase_times = PhaseTimes(
-            writer.timing, writer.guards_made, self._ids["timing"], self.steps
+            writer.timing, writer.guards_made, writer.run_took, self._ids["timing"], self.steps
         )
         self.phase_took = self._phase_times.took
         self.guards_made = self._phase_times.guards_made
-        self.phase_dropped = self._phase_times.dropped
+        self.runs = self._phase_times.runs
         self.flush_pending: Callable[[], None] = self.steps.flush
         self.about_to_mutate: Callable[[object], None] = (
             self.steps.touched if self.everything else _ignore
@@ -339,10 +339,9 @@ class Recorder:
         translation: int | None,
         compile_id: str = "",
         *,
-        told: int = 0,
         kernels: int | None = None,
     ) -> None:
-        self._phase_times.ended(name, translation, compile_id, told, kernels)
+        self._phase_times.ended(name, translation, compile_id, kernels)
         if name in BACKEND_PHASES:
             self.controller.compiling(done=True)
 
@@ -620,7 +619,8 @@ class Recorder:
 
     def new_walk_ids(self) -> tuple[int, int]:
         """Numbers for a walk and its attempt."""
-        return self._next("translation"), self._next("attempt")
+        ids = self._ids
+        return next(ids["translation"]), next(ids["attempt"])
 
     def store_walk(self, record: trace.Translation, attempt: trace.Attempt) -> None:
         """A walk's rows, at its beginning and again at its end."""

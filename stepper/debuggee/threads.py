@@ -22,8 +22,10 @@ def thread_name() -> str:
     if threading is None:
         return f"thread {ident}"
     main = threading.main_thread()
-    threads = (main,) if main.ident == ident else threading.enumerate()
-    return next((thread.name for thread in threads if thread.ident == ident), f"thread {ident}")
+    if main.ident == ident:
+        return str(main.name)
+    own = (thread.name for thread in threading.enumerate() if thread.ident == ident)
+    return next(own, f"thread {ident}")
 
 
 def interrupt_program() -> None:

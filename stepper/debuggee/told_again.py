@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stepper._C import MOMENTS_PER_COMMIT, Passage
 from stepper.model.trace import EventKind, Translation
-from stepper.recording.at_once import at_once
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -55,7 +54,7 @@ def tell_again(recorder: Recorder, writer: Writer, told: ToldLookup, began: int)
         spent = time.perf_counter_ns() - began
         row = (id, attempt, frame, first, told.record.id, spent)
         # Neither without the other: a lookup without its moments, or moments of nobody's.
-        at_once((told.passage.again, frame), (writer.repeated_lookup, row))
+        told.passage.again(frame, writer.repeated_lookup, row)
         writer.event(steps.moment, EventKind.HIT, hit, None, frame)
         writer.event(steps.moment, EventKind.END, over, id, around)
         if steps.waiting >= MOMENTS_PER_COMMIT:

@@ -189,7 +189,7 @@ class Walks:
     @property
     def level(self) -> int:
         """How many they are."""
-        return len(self.here)
+        return len(self._under_way.get(_thread.get_ident(), ()))
 
     def begins(self, what: object) -> None:
         """A walk or a translation begins in this thread."""

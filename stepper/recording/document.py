@@ -69,6 +69,7 @@ def page() -> str:
         schema.Moments, schema.Guards, schema.Events, schema.Delta, schema.Keyframe,
         schema.FrameKey, lookup.CheckedGuard, lookup.TriedEntry, lookup.Check, lookup.Difference,
         lookup.RejectedEntry, trace.SkippedFrame, timing.Timing, schema.GuardsMade,
+    schema.RunTimes,
         collective.CollectiveReading, collective.ProcessGroup, collective.Collective,
     ):  # fmt: skip
         parts += [record_section(record)]

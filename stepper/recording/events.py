@@ -305,12 +305,13 @@ class Events:
             if (
                 firsts != ends[:-1]
                 or not 1 <= min(counts) <= max(counts) <= MOST_TOGETHER
-                or {*map(len, kinds)} != {4 * _WIDTH}
+                or any(len(each) % 4 or len(each) > 4 * _WIDTH for each in kinds)
             ):
                 raise damaged(
                     self._database.path, f"{len(rows)} runs of events from {firsts[0]} on"
                 )
-            numbers = array("I", b"".join(kinds))
+            # There may have been fewer kinds when it was written.
+            numbers = array("I", b"".join(each.ljust(4 * _WIDTH, b"\0") for each in kinds))
             if sys.byteorder == "big":
                 numbers.byteswap()
             before = len(self._known.firsts)

@@ -30,7 +30,7 @@ from stepper.recording.database import Database, damaged
 from stepper.recording.packing import all_unpacked, unpacked, unpacked_run
 from stepper.recording.recent import Recent
 from stepper.recording.rows import Stretch
-from stepper.recording.schema import MOST_TOGETHER, GuardsMade
+from stepper.recording.schema import MOST_TOGETHER, GuardsMade, RunTimes
 
 _GUARDS_KEPT = 65_536
 """Guards of the attempts that are kept; they are asked for again and again."""
@@ -159,6 +159,7 @@ class Findings:
         self._reading_decoder = msgspec.msgpack.Decoder(CollectiveReading)
         self._timing_decoder = msgspec.msgpack.Decoder(Timing)
         self._made_decoder = msgspec.msgpack.Decoder(GuardsMade)
+        self._runs_decoder = msgspec.msgpack.Decoder(RunTimes)
         self._place_decoder = msgspec.msgpack.Decoder(PythonFrame)
         self._skipped_decoder = msgspec.msgpack.Decoder(SkippedFrame)
 
@@ -308,8 +309,25 @@ class Findings:
         found = all_unpacked(self._database, self._timing_decoder, [body for (body,) in rows])
         if self._database.has_table("guards_made"):
             found += self._guards_made()
-            found.sort(key=attrgetter("id"))
+        if self._database.has_table("run_times"):
+            found += self._run_times()
+        found.sort(key=attrgetter("id"))
         return found
+
+    def _run_times(self) -> Iterator[Timing]:
+        sql = "SELECT first, count, body FROM run_times"
+        for first, count, body in self._database.query(tuple[int, int, bytes], sql):
+            columns = msgspec.structs.astuple(
+                unpacked_run(self._database, self._runs_decoder, body)
+            )
+            if not 1 <= count <= MOST_TOGETHER or any(len(each) != count for each in columns):
+                raise damaged(self._database.path, f"there are not {count} runs from {first} on")
+            for id, name, began, spent, moment, parent, lookup, thread, left_out in zip(
+                *columns, strict=True
+            ):
+                yield Timing(
+                    id, name, began, spent, moment, parent or None, lookup, thread, left_out
+                )
 
     def _guards_made(self) -> Iterator[Timing]:
         sql = "SELECT first, count, body FROM guards_made ORDER BY first"

@@ -29,10 +29,12 @@ from stepper.model.value import ValueId
 APPLICATION_ID = 0x53545052
 """`STPR`, in `PRAGMA application_id`."""
 
-VERSION = 15
+VERSION = 16
 """In `PRAGMA user_version`. Files of versions that HISTORY does not name cannot be read."""
 
 HISTORY = {
+    16: "How long what was compiled ran stands in `run_times`; in 15 each run had a row in "
+    "`timing`.",
     15: "What a run of events holds is counted beside it: `earliest`, `latest` and `kinds` of "
     "`events`. In 14 each must be decoded for that.",
     14: "Where in the program cache entries ended stands in `entry_end`. In 13 only the texts of "
@@ -57,7 +59,7 @@ HISTORY = {
 LATER = {
     "timing": 8, "collective_reading": 9, "late_shape_step": 10, "repeated_lookups": 12,
     "guards_made": 13, "entry_end": 14, "events.earliest": 15, "events.latest": 15,
-    "events.kinds": 15,
+    "events.kinds": 15, "run_times": 16,
 }  # fmt: skip
 """The version since which there is a table or a column, for those that not all versions have that
 are read."""
@@ -221,6 +223,14 @@ CREATE TABLE guards_made (
     body BLOB NOT NULL                -- msgpack of GuardsMade
 );
 
+-- How long what was compiled ran at calls whose lookups are told, each run a phase of its own; in
+-- runs, as moments are. Not in older files.
+CREATE TABLE run_times (
+    first INTEGER PRIMARY KEY,        -- number of the one that ended first, among all of timing
+    count INTEGER NOT NULL,           -- how many there are, at least 1 and at most 65,536
+    body BLOB NOT NULL                -- msgpack of RunTimes
+);
+
 -- Where in the program cache entries ended, if it was in the program. Not in older files.
 CREATE TABLE entry_end (
     entry INTEGER NOT NULL,           -- its number
@@ -335,6 +345,22 @@ class GuardsMade(msgspec.Struct, frozen=True, array_like=True):
     """Their numbers."""
     clock: list[int]
     """When the first began; then what each took."""
+    left_out: list[int]
+
+
+class RunTimes(msgspec.Struct, frozen=True, array_like=True):
+    """Runs of what was compiled, in the order in which they ended: what `Timing` says of each, as
+    lists of the same length."""
+
+    ids: list[int]
+    names: list[str]
+    began: list[int]
+    nanoseconds: list[int]
+    moments: list[int]
+    parents: list[int]
+    """0: it was in the midst of none."""
+    lookups: list[int]
+    threads: list[str]
     left_out: list[int]
 
 

@@ -1,4 +1,4 @@
-"""Guards, nodes and repeated lookups that wait for a commit, there to become rows that hold many.
+"""What waits for a commit, there to become rows that hold many: guards, nodes, lookups, runs.
 
 What is handed in is only kept, a column or an object as it is: it comes in the midst of the
 compiler, and to encode it is cheapest for all at once.
@@ -6,20 +6,25 @@ compiler, and to encode it is cheapest for all at once.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Node
 from stepper.recording.packing import pack
-from stepper.recording.schema import MOST_TOGETHER, Guards, RepeatedLookups
+from stepper.recording.schema import MOST_TOGETHER, Guards, RepeatedLookups, RunTimes
 
 _REPEAT_COLUMNS = len(RepeatedLookups.__struct_fields__)
+_RUN_COLUMNS = len(RunTimes.__struct_fields__)
 _Texts = Sequence[str]
 RecordedGuards = tuple[
     int, int, Sequence[int], _Texts, _Texts, _Texts, Sequence[PythonFrame | None]
 ]
 """Guards that were handed in together: the number of the first, the attempt, and their moments,
 kinds, sources, scopes and lines."""
+
+RunTook = tuple[int, str, int, int, int, int, int, str, int]
+"""A run of what was compiled: what a row of `RunTimes` says."""
 
 
 def guard_rows(told: Iterable[RecordedGuards]) -> list[object]:
@@ -74,9 +79,22 @@ def node_rows(nodes: Sequence[Node]) -> list[object]:
 def repeat_rows(waiting: Sequence[int]) -> list[object]:
     """Rows of table `repeated_lookups`, one after the other; `waiting`: the values of its columns,
     one lookup after the other."""
-    columns = [waiting[column::_REPEAT_COLUMNS] for column in range(_REPEAT_COLUMNS)]
     rows: list[object] = []
-    for start in range(0, len(columns[0]), MOST_TOGETHER):
-        part = [[*column[start : start + MOST_TOGETHER]] for column in columns]
+    for part in _parts(waiting, _REPEAT_COLUMNS):
         rows += (part[0][0], len(part[0]), pack(RepeatedLookups(*part)))
     return rows
+
+
+def run_rows(waiting: Sequence[Any]) -> list[object]:
+    """Likewise rows of table `run_times`."""
+    rows: list[object] = []
+    for part in _parts(waiting, _RUN_COLUMNS):
+        rows += (part[0][0], len(part[0]), pack(RunTimes(*part)))
+    return rows
+
+
+def _parts(waiting: Sequence[Any], width: int) -> Iterator[list[Any]]:
+    """The columns of some rows whose values stand one after the other, as many as go together."""
+    most = MOST_TOGETHER * width
+    for start in range(0, len(waiting), most):
+        yield [waiting[start + column : start + most : width] for column in range(width)]

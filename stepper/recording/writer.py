@@ -51,7 +51,7 @@ from stepper.recording.errors import RecordingBusyError, RecordingError
 from stepper.recording.packing import clean, compressed, pack
 from stepper.recording.schema import EVENT_KINDS, GuardsMade
 from stepper.recording.secrets import Secrets
-from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows, repeat_rows
+from stepper.recording.waiting import RecordedGuards, guard_rows, node_rows, repeat_rows, run_rows
 from stepper.support.debug_log import log
 
 _QUIET = 1.0
@@ -88,6 +88,7 @@ _GRAPH_BREAK = "INSERT INTO graph_break VALUES (?, ?, ?, ?)"
 _FAILURE = "INSERT INTO failure VALUES (?, ?, ?)"
 _TIMING = "INSERT INTO timing VALUES (?, ?, ?)"
 _GUARDS_MADE = "INSERT INTO guards_made VALUES (?, ?, ?)"
+_RUN_TIMES = "INSERT INTO run_times VALUES (?, ?, ?)"
 _COLLECTIVES = "INSERT INTO collective_reading VALUES (?, ?, ?)"
 _ENTRY_END = "INSERT INTO entry_end VALUES (?, ?, ?)"
 _SKIPPED_FRAME = "INSERT INTO skipped_frame VALUES (?, ?, ?)"
@@ -103,13 +104,14 @@ _FRAME_END = "UPDATE frame SET last_moment = ? WHERE id = ?"
 _STATEMENTS = (
     _MOMENTS, _KEYFRAME, _CODE, _DESCRIPTIONS, _TRANSLATION, _ATTEMPT, _FRAME, _GUARDS,
     _GUARD_WITHDRAWN, _GUARD_CODES, _NODES, _NODE_ERASED, _SIDE_EFFECT, _SHAPE_STEP,
-    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _GUARDS_MADE, _COLLECTIVES, _ENTRY_END,
-    _SKIPPED_FRAME,    _GUARD_PROGRAM, _TRIED, _REPEATS, _EVENTS, _FRAME_END,
+    _LATE_SHAPE_STEP, _GRAPH_BREAK, _FAILURE, _TIMING, _GUARDS_MADE, _RUN_TIMES, _COLLECTIVES,
+    _ENTRY_END, _SKIPPED_FRAME, _GUARD_PROGRAM, _TRIED, _REPEATS, _EVENTS, _FRAME_END,
 )  # fmt: skip
 
 
 _RUNS = (
-    _MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _GUARDS_MADE, _REPEATS, _EVENTS,
+    _MOMENTS, _DESCRIPTIONS, _GUARDS, _GUARD_CODES, _NODES, _GUARDS_MADE, _RUN_TIMES, _REPEATS,
+    _EVENTS,
 )  # fmt: skip
 """Whose last column is compressed."""
 
@@ -141,13 +143,14 @@ class _Batch:
         self.guards: list[RecordedGuards] = []
         self.nodes: list[Node] = []
         self.repeats: list[int] = []
+        self.runs: list[int | str] = []
 
     def size(self) -> int:
         """About how many bytes it takes."""
         values = chain.from_iterable(self.rows.values())
         held = sum(8 + len(each) for each in values if isinstance(each, (bytes, str)))
         held += 200 * (len(self.nodes) + sum(len(told[2]) for told in self.guards))
-        return held + 8 * len(self.repeats)
+        return held + 8 * (len(self.repeats) + len(self.runs))
 
 
 def _rows_of(batches: Collection[_Batch]) -> dict[str, list[object]]:
@@ -159,6 +162,7 @@ def _rows_of(batches: Collection[_Batch]) -> dict[str, list[object]]:
     rows[_GUARDS] += guard_rows(told for batch in batches for told in batch.guards)
     rows[_NODES] += node_rows([node for batch in batches for node in batch.nodes])
     rows[_REPEATS] += repeat_rows([value for batch in batches for value in batch.repeats])
+    rows[_RUN_TIMES] += run_rows([value for batch in batches for value in batch.runs])
     return rows
 
 
@@ -222,6 +226,10 @@ class Writer:
         self.repeated_lookup = self._repeats.extend
         """`repeated_lookup((translation, attempt, frame, moment, repeats, nanoseconds))`: a lookup
         that is over and found what another one found; see the schema."""
+        self._runs: list[int | str] = []
+        self.run_took = self._runs.extend
+        """`run_took((id, name, began, nanoseconds, moment, parent, lookup, thread, left_out))`: a
+        run of what was compiled that has ended; see the schema."""
         self._events = EventRun(self.flush, _QUIET, EVENT_KINDS)
         self.event = self._events.add
         """`event(moment, kind, text, ref=None, frame=None)`: something that happened, in the order
@@ -467,6 +475,7 @@ class Writer:
         at_once((batch.guards.extend, self._guards), (self._guards.clear,))
         at_once((batch.nodes.extend, self._nodes), (self._nodes.clear,))
         at_once((batch.repeats.extend, self._repeats), (self._repeats.clear,))
+        at_once((batch.runs.extend, self._runs), (self._runs.clear,))
 
     def _sources(self) -> Iterable[tuple[str, Source]]:
         # The moments first: to tell them makes descriptions.
@@ -532,6 +541,7 @@ class Writer:
         self._guards.clear()
         self._nodes.clear()
         self._repeats.clear()
+        self._runs.clear()
         self._batches[:] = [_Batch()]
 
     def _fail(self, reason: str) -> None:

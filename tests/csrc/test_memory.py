@@ -240,7 +240,30 @@ def told_again() -> Call:
         steps.add(frame, 0, None)
         steps.add(frame + 1, 1, b"\x92\x00\x90")
         if passage.end(TWO):
-            passage.again(frame + TWO)
+            passage.again(frame + TWO, bool, TWO)
+
+    return use
+
+
+@call
+def ran() -> Call:
+    steps = new_steps()
+    rows: list[object] = []
+    times = _C.RunTimes(
+        steps, itertools.count(1), {}, rows.append, str, bool, "transformed", "graph"
+    )
+    code, graph = ran.__code__, happened.__code__
+
+    def use() -> None:
+        rows.clear()
+        times.hit(code, TWO, sys._getframe())
+        times.hit(code, TWO, sys._getframe())
+        times.awaits(graph, sys._getframe())
+        times.begins(graph)
+        times.ends(graph)
+        times.begins(graph)
+        times.ends(code, TWO)
+        times.telling(TWO)
 
     return use
 
@@ -734,6 +757,25 @@ def placed() -> Call:
 
     def use() -> None:
         _C.thread_frames(ident, 20)
+
+    return use
+
+
+def is_another_file(file: str) -> bool:
+    return file != __file__
+
+
+def taken(*place: object) -> object:
+    return place
+
+
+@call
+def led_here() -> Call:
+    def use() -> None:
+        places = _C.ProgramStack(is_another_file, taken, 20)
+        places(sys._getframe())
+        places(sys._getframe())
+        places(None)
 
     return use
 

@@ -692,7 +692,9 @@ def test_moments_are_told_again_with_other_frames() -> None:
     for frame, ip, delta in ((2, 0, b"a"), (300, 1, None), (2, 70_000, b"c")):
         steps.add(frame, ip, delta)
     assert passage.end(3)
-    assert passage.again(70_000) == 7
+    rows: list[object] = []
+    passage.again(70_000, rows.append, "a row")
+    assert (steps.moment, rows) == (7, ["a row"])
     taken = steps.take()
     assert taken is not None
     assert taken[:2] == (1, 7)
@@ -701,7 +703,8 @@ def test_moments_are_told_again_with_other_frames() -> None:
     assert ips == [7, *[0, 1, 70_000] * 2]
     assert deltas == [None, *[b"a", None, b"c"] * 2]
     assert clock[5:] == [0, 0]
-    assert passage.again(400_000) == 10  # in a run of its own
+    passage.again(400_000, rows.append, "another")  # in a run of its own
+    assert (steps.moment, rows) == (10, ["a row", "another"])
     taken = steps.take()
     assert taken is not None
     assert taken[:2] == (8, 3)
@@ -726,4 +729,4 @@ def test_moments_that_are_not_all_there_or_not_alone_are_not_told_again() -> Non
     assert not fewer.end(2)
     for passage in (taken, others, fewer):
         with pytest.raises(RuntimeError, match="cannot be told again"):
-            passage.again(7)
+            passage.again(7, pytest.fail, "none is told")

@@ -1,10 +1,13 @@
-"""Where another thread is."""
+"""Where another thread is, and where the program is."""
 
 from __future__ import annotations
 
 import gc
+import sys
 import threading
 import weakref
+
+import pytest
 
 from stepper import _C
 
@@ -47,3 +50,45 @@ def test_no_frame_lives_on_because_of_that() -> None:
 def test_no_more_frames_are_told_than_asked_for() -> None:
     assert len(_C.thread_frames(threading.get_ident(), 2)) == 2
     assert _C.thread_frames(1, 10) == []
+
+
+def test_the_program_s_own_frames_are_told_outermost_first_and_each_place_is_made_once() -> None:
+    asked: list[str] = []
+    made: list[tuple[str, int, str]] = []
+
+    def is_machinery(file: str) -> bool:
+        asked.append(file)
+        return file != __file__
+
+    def place(file: str, line: int, function: str) -> tuple[str, int, str]:
+        made.append((file, line, function))
+        return made[-1]
+
+    stack = _C.ProgramStack(is_machinery, place, 2)
+
+    def inner() -> tuple[tuple[str, int, str], ...]:
+        return stack(sys._getframe())
+
+    def outer() -> tuple[tuple[str, int, str], ...]:
+        return inner()
+
+    stacks = [outer() for _ in range(3)]
+    name = "test_the_program_s_own_frames_are_told_outermost_first_and_each_place_is_made_once"
+    first = inner.__code__.co_firstlineno
+    assert stacks[0] == (
+        (__file__, first + 4, f"{name}.<locals>.outer"),
+        (__file__, first + 1, f"{name}.<locals>.inner"),
+    )
+    assert stacks[1:] == stacks[:1] * 2
+    assert (sorted(made), asked) == (sorted(stacks[0]), [__file__])
+    assert stack(None) == ()
+    assert stack.__call__(sys._getframe())[-1][2] == name
+
+
+def test_nothing_of_it_is_kept_when_asking_goes_wrong() -> None:
+    stack = _C.ProgramStack(lambda file: bool(1 / 0), lambda *place: place, 2)
+    for _ in range(2):
+        with pytest.raises(ZeroDivisionError):
+            stack(sys._getframe())
+    with pytest.raises(TypeError, match="a frame or None"):
+        stack(3)  # type: ignore[arg-type]  # that is what is tried

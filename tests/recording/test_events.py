@@ -13,8 +13,17 @@ import pytest
 from stepper.model.trace import Event, EventKind
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
+from stepper.recording.schema import EVENT_KINDS
 from stepper.recording.writer import Writer
 from tests.tape import FACTS
+
+_RECORDED = (
+    "translation", "attempt", "inline", "return", "guard", "node", "side-effect", "symbol",
+    "specialize", "shape-guard", "data-dependent", "shape", "graph-break", "restart", "skip",
+    "recompile", "cache-limit", "exception", "end", "lookup", "guard-fail", "hit", "miss",
+    "entry", "invalidate", "evict", "execute", "stop", "intervention", "note",
+)  # fmt: skip
+"""The kinds in the order in which recordings of format 15 and later count them."""
 
 _KINDS = (EventKind.GUARD, EventKind.NODE, EventKind.GRAPH_BREAK)
 _RARE = EventKind.RESTART
@@ -31,6 +40,11 @@ def _as_format_14(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA user_version=14")
 
 
+def _before_the_last_kind(connection: sqlite3.Connection) -> None:
+    """As it was written when there was a kind less."""
+    connection.execute("UPDATE events SET kinds = substr(kinds, 1, length(kinds) - 4)")
+
+
 def _run(writer: Writer, source: random.Random, number: int) -> None:
     """Some events, mostly in order."""
     for _ in range(source.randrange(12)):
@@ -40,7 +54,7 @@ def _run(writer: Writer, source: random.Random, number: int) -> None:
     writer.flush()
 
 
-@pytest.fixture(params=(_as_now, _as_format_14))
+@pytest.fixture(params=(_as_now, _as_format_14, _before_the_last_kind))
 def recordings(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[Recording]]:
     """Some, whose events come in runs of several lengths."""
     change: Callable[[sqlite3.Connection], None] = request.param
@@ -57,6 +71,10 @@ def recordings(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[list[
     yield opened
     for recording in opened:
         recording.close()
+
+
+def test_the_numbers_of_kinds_stay_what_they_are() -> None:
+    assert (*map(str, EVENT_KINDS),) == _RECORDED, "a new kind stands at the end, here too"
 
 
 def test_events_are_found_as_if_all_were_looked_at(recordings: list[Recording]) -> None:

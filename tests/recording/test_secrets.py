@@ -86,6 +86,7 @@ def test_no_column_of_any_table_holds_one(secret: str, asked: bool, tmp_path: Pa
     writer.failure(planted(Failure, plant))
     writer.timing(planted(Timing, plant))
     writer.guards_made(1, GuardsMade(0, 1, 1, secret, [secret], [0], [1], [0, 1], [0]))
+    writer.run_took((9, secret, 1, 1, 1, 0, 1, secret, 0))
     writer.collectives(1, 1, planted(CollectiveReading, plant))
     writer.entry_end(1, 1, PythonFrame("train.py", 1, secret))
     writer.skipped_frame(planted(trace.SkippedFrame, plant))

@@ -25,10 +25,12 @@ from stepper.model.timing import (
     CODEGEN,
     FAKE_TENSORS,
     GARBAGE,
+    GRAPH_RUN,
     GUARDS,
     HEARD,
     RUNS,
     TRACING,
+    TRANSFORMED_RUN,
     CacheAnswer,
     Timing,
 )
@@ -36,10 +38,12 @@ from stepper.model.trace import Outcome
 from stepper.recording.packing import pack
 from stepper.recording.reader import Recording
 from stepper.recording.schema import GuardsMade
+from stepper.recording.writer import Writer
 from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.csrc.test_recording_parts import new_steps
 from tests.recordings import sample_recording
+from tests.tape import FACTS
 from tests.timings import programs
 from tests.timings.conftest import Ran
 
@@ -318,6 +322,34 @@ def test_a_recording_in_which_each_guards_time_has_a_row_is_read(ran: Ran, tmp_p
     assert Recording.open(str(path)).timings() == timings
 
 
+def test_a_recording_in_which_each_run_has_a_row_is_read(tmp_path: Path) -> None:
+    new, old = str(tmp_path / "new.stepper"), str(tmp_path / "old.stepper")
+    runs = [
+        Timing(3, GRAPH_RUN, 120, 30, 7, 2, 1, "worker", 5),
+        Timing(2, TRANSFORMED_RUN, 100, 80, 7, None, 1, "worker", 9),
+        Timing(4, TRANSFORMED_RUN, 300, 60, 9, None, 2, "", 0),
+    ]
+    writer = Writer(new, FACTS)
+    for each in runs:
+        writer.run_took(
+            (
+                each.id, each.name, each.began, each.nanoseconds, each.moment, each.parent or 0,
+                each.translation or 0, each.thread, each.left_out,
+            )
+        )  # fmt: skip
+    writer.close()
+    writer = Writer(old, FACTS)
+    for each in runs:
+        writer.timing(each)
+    writer.close()
+    with sqlite3.connect(old) as connection:
+        connection.execute("DROP TABLE run_times")
+        connection.execute("PRAGMA user_version = 15")
+    connection.close()
+    for path in (new, old):
+        assert Recording.open(path).timings() == [runs[1], runs[0], runs[2]]
+
+
 def test_a_compilation_that_is_not_over_is_one(ran: Ran, tmp_path: Path) -> None:
     """A phase has no row before it is over, so those around others have none when a recording ends:
     here in the midst of the backend."""
@@ -346,7 +378,8 @@ def test_garbage_that_is_collected_while_a_guard_is_made_is_in_its_midst() -> No
     steps = new_steps()
     phases: list[Timing] = []
     runs: list[tuple[int, GuardsMade]] = []
-    times = PhaseTimes(phases.append, lambda *run: runs.append(run), count(1), steps)
+    served: list[object] = []
+    times = PhaseTimes(phases.append, lambda *run: runs.append(run), served.append, count(1), steps)
     times.began(GUARDS, 7)
     begun = GuardsBegun(["TYPE_MATCH"] * 3, [0, 1, 2], [], [])
     for number in range(4):

@@ -46,7 +46,7 @@ ENDS: tuple[Row, ...] = (
 """The last rows of a lookup: how it can end."""
 
 
-LOOKUP_EVENTS = (EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT)
+LOOKUP_EVENTS = frozenset({EventKind.LOOKUP, EventKind.GUARD_FAIL, EventKind.HIT})
 """Occurrences for which lookups are to be told, when a breakpoint waits for one."""
 
 
@@ -85,8 +85,10 @@ class LookupWatcher(Generic[AnyChoice]):
     @property
     def wanted(self) -> bool:
         """Whether lookups are to be told, those that hit too."""
-        asked, waited_for = self._recorder.walks.asked, self._recorder.controller.wanted
-        return Phase.LOOKUP in asked or any(map(waited_for.__contains__, LOOKUP_EVENTS))
+        recorder = self._recorder
+        return Phase.LOOKUP in recorder.walks.asked or not LOOKUP_EVENTS.isdisjoint(
+            recorder.controller.wanted
+        )
 
 
 Told = dict[int, tuple[CheckedGuard, Check, dict[str, Described]]]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from types import FrameType
 
+from stepper import _C
 from stepper.model.program import PythonFrame
 from stepper.support.exceptions import traceback_of
 
@@ -13,29 +13,13 @@ MAX_PYTHON_FRAMES = 50
 MAX_RAISED_FRAMES = 12
 """Frames of a traceback that are told."""
 
-_frame = lru_cache(maxsize=4_000)(PythonFrame)
-"""Makes each place once: most are met again and again."""
-
 ProgramStack = Callable[[FrameType | None], tuple[PythonFrame, ...]]
 """Gives the program's own frames at a call, outermost first."""
 
 
 def program_stack(is_machinery: Callable[[str], bool]) -> ProgramStack:
     """The frames whose files are none of the compiler's machinery; at most the innermost 50."""
-    is_machinery = lru_cache(maxsize=4_000)(is_machinery)
-
-    def frames_at(frame: FrameType | None) -> tuple[PythonFrame, ...]:
-        frames: list[PythonFrame] = []
-        while frame is not None and len(frames) < MAX_PYTHON_FRAMES:
-            code = frame.f_code
-            if not is_machinery(code.co_filename):
-                line = frame.f_lineno or 0
-                frames.append(_frame(code.co_filename, line, code.co_qualname))
-            frame = frame.f_back
-        frames.reverse()
-        return tuple(frames)
-
-    return frames_at
+    return _C.ProgramStack(is_machinery, PythonFrame, MAX_PYTHON_FRAMES)
 
 
 def traceback_frames(error: BaseException) -> list[tuple[FrameType, int]]:

@@ -25,12 +25,16 @@ from types import CodeType, FrameType
 from typing import Any, NamedTuple, Protocol
 
 from stepper import _C
+from stepper._C import RunTimes
 from stepper.debuggee.instruction_events import TOOL
 from stepper.engines.common.versions import HAS_MONITORING
 from stepper.engines.dynamo.versions.cache import count_runs, stop_counting_runs
 from stepper.recording.at_once import at_once
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
+
+_GRAPH, _ORIGINAL, _TRANSFORMED = range(3)
+"""What a watched code is, as the hook tells it."""
 
 _by_hand: set[int] = set()
 """The threads that run code by hand now."""
@@ -62,29 +66,21 @@ class Heard(Protocol):
     ) -> None: ...
 
 
-Begins = Callable[[CodeType], None]
-"""Told of each graph that begins and is awaited."""
-Ends = Callable[[CodeType], None]
-
-
 class Listener(NamedTuple):
-    """Who is told of what is watched; `wanted`: whether hits are to be told; `awaits`: whether the
-    beginning of a graph is."""
+    """Who is told of what is watched; `wanted`: whether hits are to be told; `runs`: what is told
+    of the ends, and of the beginnings of graphs that it awaits."""
 
     on_hit: Heard
     on_uncompiled: Heard
     wanted: Callable[[], bool]
-    awaits: Callable[[CodeType, FrameType | None], bool]
-    on_begin: Begins
-    on_end: Ends
+    runs: RunTimes
 
 
 class Hits:
     """Counts how often watched code begins, and passes it on when somebody wants it."""
 
     def __init__(self, listener: Listener) -> None:
-        self._on_hit, self._on_uncompiled, self._wanted, self._awaits = listener[:4]
-        self._on_begin, self._on_end = listener[4:]
+        self._on_hit, self._on_uncompiled, self._wanted, self._runs = listener
         self._graphs: PerCode[bool] = PerCode()
         self._watched: PerCode[bool] = PerCode()
         self._originals: PerCode[bool] = PerCode()
@@ -106,15 +102,20 @@ class Hits:
     def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
         if known.get(code) is None:
             known.set(code, True)
-            _C.watch(code, bool(self._graphs.get(code)))
+            _C.watch(code, self._role(code))
 
-    def _callback_for(self, code: CodeType) -> Heard | None:
-        """Who is to be told that a code begins; it was counted already."""
+    def _role(self, code: CodeType) -> int:
+        if self._graphs.get(code):
+            return _GRAPH
+        return _ORIGINAL if self._originals.get(code) else _TRANSFORMED
+
+    def _callback_for(self, code: CodeType, role: int) -> Heard | None:
+        """Who is to be told that a code begins, which is no graph; it was counted already."""
         if not self._wanted():
             return None
-        if self._originals.get(code):
+        if role == _ORIGINAL:
             return self._on_uncompiled
-        return self._on_hit if self._watched.get(code) and self._calls(code) > 1 else None
+        return self._on_hit if self._calls(code) > 1 else None
 
     def _calls(self, code: CodeType) -> int:
         """How often the program has called a code that is watched."""
@@ -183,18 +184,19 @@ class MonitoredHits(Hits):
     def _begins(self, code: CodeType, offset: int) -> None:
         if _thread.get_ident() in _by_hand:
             return
-        if self._graphs.get(code):
-            if self._awaits(code, sys._getframe(1).f_back):
-                self._on_begin(code)
+        role = self._role(code)
+        if role == _GRAPH:
+            if self._runs.awaits(code, sys._getframe(1).f_back):
+                self._runs.begins(code)
             return
         _C.count_call(code)
-        if (callback := self._callback_for(code)) is not None:
+        if (callback := self._callback_for(code, role)) is not None:
             frame = sys._getframe(1)
             callback(code, _C.frame_locals(frame), frame.f_globals, frame.f_back)
 
     def _returns(self, code: CodeType, offset: int, value: object) -> None:
         if _thread.get_ident() not in _by_hand:
-            self._on_end(code)
+            self._runs.ends(code)
 
 
 class HookedHits(Hits):
@@ -205,7 +207,7 @@ class HookedHits(Hits):
         self._apart: PerCode[int] = PerCode()
         """How often a code was called by hand; the hook counts that, too."""
         _C.install_hook()
-        _C.set_observer(self._begins, self._ends)
+        _C.set_observer(self._begins, self._runs.ends)
 
     def close(self) -> None:
         _C.set_observer(None)
@@ -214,19 +216,19 @@ class HookedHits(Hits):
             _C.remove_hook()
 
     def _calls(self, code: CodeType) -> int:
-        return super()._calls(code) - (self._apart.get(code) or 0)
+        return _C.watched_calls(code) - (self._apart.get(code) or 0)
 
-    def _begins(self, code: CodeType, is_graph: bool) -> bool:
+    def _begins(self, code: CodeType, role: int) -> bool:
         """Whether its end is wanted, too."""
         if _by_hand and _thread.get_ident() in _by_hand:
             self._apart.set(code, (self._apart.get(code) or 0) + 1)
             return False
-        if is_graph:
-            awaited = self._awaits(code, sys._getframe(1))
+        if role == _GRAPH:
+            awaited = self._runs.awaits(code, sys._getframe(1))
             if awaited:
-                self._on_begin(code)
+                self._runs.begins(code)
             return awaited
-        callback = self._callback_for(code)
+        callback = self._callback_for(code, role)
         if callback is None:
             return False
         f_locals, f_globals = _C.entering_call()
@@ -235,9 +237,6 @@ class HookedHits(Hits):
         except KeyboardInterrupt:  # no exception passes the hook
             _thread.interrupt_main()
         return callback is self._on_hit
-
-    def _ends(self, code: CodeType, is_graph: bool, raised: bool) -> None:
-        self._on_end(code)
 
 
 class CountedHits(Hits):

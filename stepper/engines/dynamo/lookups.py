@@ -40,6 +40,7 @@ from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK, KnownEntry, entries_of, locked
 from stepper.engines.dynamo.changes import PendingChanges
 from stepper.engines.dynamo.choices import Choice, chosen
+from stepper.engines.dynamo.graph_calls import GraphCalls
 from stepper.engines.dynamo.hits import Hits, Listener, listen
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate, Programs
 from stepper.engines.dynamo.lookup_tries import (
@@ -50,7 +51,6 @@ from stepper.engines.dynamo.lookup_tries import (
     try_entry,
 )
 from stepper.engines.dynamo.repeated_hits import RepeatedHits
-from stepper.engines.dynamo.run_times import RunTimes
 from stepper.engines.dynamo.safe_reader import SafeReader, forget
 from stepper.model.cache import Origin
 from stepper.model.failure import FailedStage, Failure
@@ -106,6 +106,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         self._repeated = RepeatedHits()
         self._probes = Probes()
         self._hits: Hits | None = None
+        self._graph_calls = GraphCalls()
         self._originals: PerCode[weakref.ref[CodeType]] = PerCode()
         self._ahead: PerCode[weakref.ref[Any]] = PerCode()
         """By its transformed code: what was compiled ahead of time."""
@@ -121,15 +122,11 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             hook = safely(getattr(self, f"_on_{meaning}"))
             in_place = partial(chosen, self._choices) if meaning == "missed" else None
             self._probes.place(point, hook, in_place)
-        runs = RunTimes(self._listen_to_graph)
-        runs.install(recorder)
-        self._runs = runs
         self._hits = listen(
             Listener(
-                safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted,
-                runs.awaits, safely(runs.begins), safely(runs.ends),
+                safely(self._on_hit), safely(self._on_unserved), lambda: self.wanted, recorder.runs
             )
-        )  # fmt: skip
+        )
 
     def uninstall(self) -> None:
         """Listen no more; before the engine's own probes go."""
@@ -338,13 +335,10 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             call = Call(original, f_locals, f_globals, None, transformed, stack)
             told = self._record(call, candidates=candidates)
         else:
-            self._runs.telling(perf_counter_ns() - began)
-        if told is not None:
-            self._runs.hit(transformed, f_globals, told, caller)
-
-    def _listen_to_graph(self, code: CodeType) -> None:
-        if self._hits is not None:
-            self._hits.watch_graph(code)
+            self._recorder.runs.telling(perf_counter_ns() - began)
+        if told is not None and self._hits is not None:
+            self._graph_calls.listen(self._hits.watch_graph, transformed, f_globals)
+            self._recorder.runs.hit(transformed, told, caller)
 
     def _on_unserved(
         self,
@@ -392,7 +386,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         try:
             self._recorder.whole(self._record_walk, call, unserved, candidates, found)
         finally:
-            self._runs.telling(perf_counter_ns() - began)
+            self._recorder.runs.telling(perf_counter_ns() - began)
         return found[0] if found else None
 
     def _record_walk(

@@ -64,8 +64,7 @@ class _Model(NamedTuple):
 
     told: ToldLookup
     arguments: tuple[tuple[str, Described], ...]
-    same_objects: list[int]
-    """For each argument, the place of the first that is the same object."""
+    """Each of this very object, so those that are the same object stay it."""
     varying: tuple[tuple[LiveCheck, Check, CheckedGuard], ...]
     """Guards that may see something else and pass, and what they saw."""
 
@@ -147,7 +146,7 @@ class RepeatedHits:
             for live, found in asked
             if not _leaves_no_choice(live, found, reader, settled)
         ]
-        model = _Model(told, tuple(arguments), _same_objects(values), tuple(varying))
+        model = _Model(told, tuple(arguments), tuple(varying))
         if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
             entry.models[told.record.thread, call.python_stack] = model
 
@@ -183,8 +182,6 @@ class RepeatedHits:
         for (name, described), (now, value) in zip(model.arguments, f_locals.items(), strict=True):
             if name != now or not unchanged(value, described):
                 return None
-        if model.same_objects != _same_objects(f_locals.values()):
-            return None
         if model.varying and not _sees_the_same(model, SafeReader(f_locals, f_globals)):
             return None
         number = recorder.lookup_again(model.told, began)
@@ -202,11 +199,6 @@ def _is_ordinary(candidate: Candidate) -> bool:
     return not (candidate.precompiled or candidate.asks_few or candidate.edited) and (
         candidate.region == EVERYBODY
     )
-
-
-def _same_objects(values: Collection[object]) -> list[int]:
-    places: dict[int, int] = {}
-    return [places.setdefault(id(value), at) for at, value in enumerate(values)]
 
 
 def _sees_the_same(model: _Model, reader: SafeReader) -> bool:
