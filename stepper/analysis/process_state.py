@@ -51,6 +51,8 @@ def of_state(recording: Recording, expression: str) -> list[tuple[Translation, G
     """The guards of entries on a setting of the process, if that is what is asked about."""
     setting = _CALLED.sub("", expression.strip())
     kind = _GLOBAL if setting in _COMPARED else _APART.get(setting)
+    if kind is None:
+        return []
     return [
         (item, guard)
         for item in entries(recording)

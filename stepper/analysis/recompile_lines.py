@@ -210,12 +210,11 @@ def _by_rank(
     leaves to Python is compiled again for what its caller is."""
     if all_whole or len(every) <= _MANY:
         return every, []
-    follow = [
-        each
-        for each in every
-        if all(left_to_python(recording, again.translation) for again in each.recompilations)
-    ]
-    first = [each for each in every if each not in follow]
+    first: list[History] = []
+    follow: list[History] = []
+    for each in every:
+        left = all(left_to_python(recording, again.translation) for again in each.recompilations)
+        (follow if left else first).append(each)
     return (first, follow) if first else (every, [])
 
 

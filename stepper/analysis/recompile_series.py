@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
@@ -81,7 +82,7 @@ class Series(msgspec.Struct, frozen=True):
         return "changes"
 
 
-class History(msgspec.Struct, frozen=True):
+class History(msgspec.Struct, frozen=True, dict=True):
     """A function that was compiled more than once."""
 
     name: str
@@ -90,8 +91,6 @@ class History(msgspec.Struct, frozen=True):
     code: int
     """Id of the original code."""
     recompilations: tuple[Recompilation, ...]
-    series: tuple[Series, ...]
-    """The most frequent first."""
     entries: int
     """Entries that were made in all."""
     seconds: float
@@ -105,6 +104,12 @@ class History(msgspec.Struct, frozen=True):
     recorded."""
     calls_after_limit: int = 0
     """Calls after that which ran uncompiled, as far as lookups were recorded."""
+
+    @cached_property
+    def series(self) -> tuple[Series, ...]:
+        """What changed, the most frequent first. Found when it is first asked for, so that what is
+        told of a function is read together."""
+        return tuple(_series(self.recompilations))
 
     @property
     def limit(self) -> Recompilation | None:
@@ -146,7 +151,6 @@ def _history(
         line=first.line,
         code=first.code,
         recompilations=tuple(found),
-        series=tuple(_series(found)),
         entries=entries,
         seconds=sum(each.translation.seconds or 0.0 for each in found),
         capabilities=can,
@@ -161,7 +165,7 @@ def _history(
     )
 
 
-def _series(found: list[Recompilation]) -> list[Series]:
+def _series(found: Sequence[Recompilation]) -> list[Series]:
     kinds: dict[_Key, str] = {}
     conditions: dict[_Key, str] = {}
     values: dict[_Key, list[Datum]] = {}

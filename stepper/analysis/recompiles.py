@@ -220,8 +220,7 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     translation: Translation
     lookup: Translation | None
     """None: lookups were not recorded."""
-    tried: Sequence[Tried]
-    """In the order in which they were tried, as far as that is known."""
+    find_tried: Callable[[], Sequence[Tried]]
     limit: str = ""
     """Dynamo's words, when it would not compile any more."""
     find_wanted: Callable[[], list[Wanted]] = list
@@ -230,6 +229,12 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """What the entry wants that it made."""
     find_met: Callable[[], Met] = set
     """What calls before this one did not pass of an entry, and for which one was made."""
+
+    @cached_property
+    def tried(self) -> Sequence[Tried]:
+        """The entries, in the order in which they were tried, as far as that is known. Looked for
+        when it is first asked for: of thousands of functions each is told by itself."""
+        return self.find_tried()
 
     @property
     def limit_name(self) -> str:
@@ -451,22 +456,17 @@ class _Reader:
 
     def _new(self, item: Translation) -> Recompilation:
         lookup = self._calls.before(item)
-        said = reasons_of(item) or self._refused(item)
-        tried: Sequence[Tried] = (
-            self._inferred(item, said)
-            if lookup is None
-            else tuple(self._looked_up(item, lookup, said)) or self._inferred(item, said)
-        )
         limit = item.reason if item.id in self._limits else ""
         return Recompilation(
-            item,
-            lookup,
-            tried,
-            limit,
-            partial(self._wanted_before, item),
-            lambda: self._wants(item.code)[item.id].all,
+            item, lookup, partial(self._entries, item, lookup), limit,
+            partial(self._wanted_before, item), lambda: self._wants(item.code)[item.id].all,
             partial(self._met_before, item),
-        )
+        )  # fmt: skip
+
+    def _entries(self, item: Translation, lookup: Translation | None) -> Sequence[Tried]:
+        said = reasons_of(item) or self._refused(item)
+        tried = () if lookup is None else tuple(self._looked_up(item, lookup, said))
+        return tried or self._inferred(item, said)
 
     def _met_before(self, item: Translation) -> Met:
         made = (each for each in self._made.get(item.code, []) if each.id < item.id)
