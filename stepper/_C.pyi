@@ -344,6 +344,9 @@ class Unchanged:
 
     def __call__(self, value: object, described: Described, /) -> bool: ...
 
+VALUE_DEPTH: Final[int]
+VALUE_ITEMS: Final[int]
+
 @final
 class Eyes:
     """How the values of a frame are looked at (csrc/record/looks.c)."""
@@ -351,15 +354,21 @@ class Eyes:
     def __new__(
         cls,
         describe: Callable[[object], Described],
+        inside: Callable[[object, int], Described],
+        container: Callable[[Any, type, tuple[tuple[str, Described], ...], int], Described],
         unchanged: Callable[[object, Described], bool],
         value_stack: Callable[[FrameType], list[Any] | None],
         frame_locals: Callable[[FrameType], dict[str, Any]],
+        leaves: tuple[type, ...],
         null: object,
         null_slot: Described,
         /,
     ) -> Eyes:
-        """`unchanged`: whether a description still says what is so. `null` is what an empty slot
-        holds, `null_slot` its description."""
+        """`inside` describes a value that so many levels of are shown of; `container` makes a
+        description of a list or a tuple from its key, its type, what it holds and its length.
+        `unchanged`: whether a description still says what is so. `leaves`: exact types whose values
+        are described alike at each level. `null` is what an empty slot holds, `null_slot` its
+        description."""
 
     def look(
         self, values: InView, frame: FrameType, hidden: frozenset[str] | None, /

@@ -103,9 +103,38 @@ constant_same(Unchanged *self, PyObject *value, PyObject *described)
                                                    : PyObject_CallOneArg(self->plain_text, value));
 }
 
+/* Whether a text is a name behind its module's, as `callable_name` puts them together. */
+static int
+is_name(PyObject *text, PyObject *module, PyObject *name)
+{
+    Py_ssize_t length = PyUnicode_GET_LENGTH(name), all = PyUnicode_GET_LENGTH(text);
+    int told = module != NULL && PyUnicode_CheckExact(module) && PyUnicode_GET_LENGTH(module) > 0
+               && PyUnicode_CompareWithASCIIString(module, "__main__") != 0;
+    Py_ssize_t before = told ? PyUnicode_GET_LENGTH(module) + 1 : 0;
+    if (all != before + length || PyUnicode_Tailmatch(text, name, before, all, 1) != 1) {
+        return 0;
+    }
+    return !told
+           || (PyUnicode_READ_CHAR(text, before - 1) == '.'
+               && PyUnicode_Tailmatch(text, module, 0, before - 1, -1) == 1);
+}
+
 static int
 callable_same(Unchanged *self, PyObject *value, PyObject *described)
 {
+    /* Most are functions, whose names need not be put together when they are what was said. */
+    if (PyFunction_Check(value)) {
+        PyFunctionObject *function = (PyFunctionObject *)value;
+        PyObject *text = PyObject_GetAttr(PyTuple_GET_ITEM(described, VALUE), ID(text));
+        int same = text == NULL ? -1
+                   : PyUnicode_Check(text)
+                       ? is_name(text, function->func_module, function->func_qualname)
+                       : 0;
+        Py_XDECREF(text);
+        if (same != 0) {
+            return same;
+        }
+    }
     return field_is_text(PyTuple_GET_ITEM(described, VALUE), ID(text),
                          PyObject_CallOneArg(self->callable_name, value));
 }

@@ -2,11 +2,16 @@
 
    Most are as they were. Those keep their descriptions, and only the others are described anew. A
    program that calls the same again and again makes the same values at the same addresses, so what
-   was described last of an address is tried for what has just come into view, too. */
+   was described last of an address is tried for what has just come into view, too. A new list or
+   tuple mostly holds what is known already: it is told anew, and its items are not. */
 
 #include "record/walks.h"
 
-enum { OBJECTS = 7, GIVEN = OBJECTS - 1, MOST_KEPT = 4096 };
+enum { OBJECTS = 10, GIVEN = OBJECTS - 1, MOST_KEPT = 4096 };
+enum {
+    VALUE_DEPTH = 2,
+    VALUE_ITEMS = 32
+}; /* of containers: levels that are looked into, items shown */
 
 /* Whether a description still says what is so. */
 static int
@@ -17,11 +22,85 @@ says(const Eyes *eyes, PyObject *described, PyObject *value)
     return same;
 }
 
+static int
+is_sequence(PyObject *value)
+{
+    return PyList_CheckExact(value) || PyTuple_CheckExact(value);
+}
+
+/* Whether a value is described alike wherever it stands. By addresses: a class of the program's
+   could have a hash of its own. */
+static int
+is_leaf(const Eyes *eyes, PyObject *value)
+{
+    Py_ssize_t i = PyTuple_GET_SIZE(eyes->leaves);
+    while (i > 0 && PyTuple_GET_ITEM(eyes->leaves, i - 1) != (PyObject *)Py_TYPE(value)) {
+        i--;
+    }
+    return i > 0;
+}
+
+static PyObject *describe_sequence(const Eyes *eyes, InView *values, PyObject *value, int depth);
+
+static PyObject *
+describe_item(const Eyes *eyes, InView *values, PyObject *item, int depth)
+{
+    return is_leaf(eyes, item) ? looks_describe(eyes, values, item)
+           : depth > 0 && is_sequence(item)
+               ? describe_sequence(eyes, values, item, depth)
+               : PyObject_CallFunction(eyes->inside, "Oi", item, depth);
+}
+
+/* What is shown of a sequence: its first items with their labels. They are a copy. */
+static PyObject *
+describe_items(const Eyes *eyes, InView *values, PyObject *items, int depth)
+{
+    Py_ssize_t count = PySequence_Fast_GET_SIZE(items);
+    PyObject *children = PyTuple_New(count);
+    for (Py_ssize_t i = 0; children != NULL && i < count; i++) {
+        PyObject *item = PySequence_Fast_GET_ITEM(items, i);
+        PyObject *described = describe_item(eyes, values, item, depth);
+        PyObject *child = described == NULL
+                              ? NULL
+                              : Py_BuildValue("NO", PyUnicode_FromFormat("[%zd]", i), described);
+        Py_XDECREF(described);
+        if (child == NULL) {
+            Py_CLEAR(children);
+            break;
+        }
+        PyTuple_SET_ITEM(children, i, child);
+    }
+    return children;
+}
+
+/* What a list or a tuple is now; `depth`: as in stepper/engines/common/values.py. */
+static PyObject *
+describe_sequence(const Eyes *eyes, InView *values, PyObject *value, int depth)
+{
+    Py_ssize_t length = Py_SIZE(value);
+    /* Another thread may change it meanwhile. */
+    PyObject *items = PySequence_GetSlice(value, 0, VALUE_ITEMS);
+    PyObject *children = items == NULL ? NULL : describe_items(eyes, values, items, depth - 1);
+    Py_XDECREF(items);
+    PyObject *key = PyLong_FromVoidPtr(value);
+    if (key != NULL && depth < VALUE_DEPTH) {
+        key = Py_BuildValue("Ni", key, depth);
+    }
+    PyObject *described = key == NULL || children == NULL
+                              ? NULL
+                              : PyObject_CallFunction(eyes->container, "OOOn", key, Py_TYPE(value),
+                                                      children, length);
+    Py_XDECREF(key);
+    Py_XDECREF(children);
+    return described;
+}
+
 /* Describe a value, and keep that for the next one of its address. */
 static PyObject *
-describe(const Eyes *eyes, PyObject *value, PyObject *address)
+describe(const Eyes *eyes, InView *values, PyObject *value, PyObject *address)
 {
-    PyObject *described = PyObject_CallOneArg(eyes->describe, value);
+    PyObject *described = is_sequence(value) ? describe_sequence(eyes, values, value, VALUE_DEPTH)
+                                             : PyObject_CallOneArg(eyes->describe, value);
     if (PyDict_GET_SIZE(eyes->kept) >= MOST_KEPT) {
         PyDict_Clear(eyes->kept);
     }
@@ -44,7 +123,7 @@ looks_describe(const Eyes *eyes, InView *values, PyObject *value)
     Py_XINCREF(said);
     int same = said != NULL ? says(eyes, said, value) : PyErr_Occurred() ? -1 : 0;
     if (same != 1) {
-        Py_XSETREF(said, same < 0 ? NULL : describe(eyes, value, address));
+        Py_XSETREF(said, same < 0 ? NULL : describe(eyes, values, value, address));
     }
     Py_XDECREF(address);
     return said;
@@ -140,8 +219,9 @@ static PyObject *
 eyes_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
     PyObject *given[GIVEN];
-    if (!PyArg_ParseTuple(args, "OOOOOO!:Eyes", &given[0], &given[1], &given[2], &given[3],
-                          &given[4], &PyTuple_Type, &given[5])) {
+    if (!PyArg_ParseTuple(args, "OOOOOOO!OO!:Eyes", &given[0], &given[1], &given[2], &given[3],
+                          &given[4], &given[5], &PyTuple_Type, &given[6], &given[7], &PyTuple_Type,
+                          &given[8])) {
         return NULL;
     }
     Eyes *self = (Eyes *)type->tp_alloc(type, 0);
@@ -170,4 +250,6 @@ PyTypeObject Eyes_Type = {
     COLLECTED_SLOTS(eyes),
 };
 
-const Part looks_part = {.types = {&Eyes_Type}};
+static const Constant constants[] = {CONSTANT_OF(VALUE_DEPTH), CONSTANT_OF(VALUE_ITEMS), {NULL}};
+
+const Part looks_part = {.types = {&Eyes_Type}, .constants = constants};

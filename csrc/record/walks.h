@@ -73,7 +73,9 @@ int walk_moments_looked(WalkState *walk, Steps *steps, WalkFrameState *frame, Py
 /* How the values of a frame are looked at: see stepper/_C.pyi. */
 typedef struct {
     PyObject_HEAD
-    PyObject *describe, *unchanged, *value_stack, *frame_locals, *null, *null_slot;
+    PyObject *describe, *inside, *container, *unchanged, *value_stack, *frame_locals;
+    PyObject *leaves; /* a tuple of types: see __new__ in stepper/_C.pyi */
+    PyObject *null, *null_slot;
     PyObject *kept; /* a dict, what was described last, by address */
 } Eyes;
 

@@ -83,6 +83,16 @@ class Knowledge(Protocol):
         """Whether frames of this thread may be made to call something else: see `instead`."""
 
     def describe(self, value: object, /) -> Described: ...
+    def inside(self, value: object, depth: int, /) -> Described:
+        """Describe a value of which so many levels are shown."""
+
+    def container(
+        self, key: Any, kind: type, children: tuple[tuple[str, Described], ...], length: int, /
+    ) -> Described:
+        """The description of a list or a tuple."""
+
+    leaves: tuple[type, ...]
+    """Exact types whose values are described alike at each level."""
 
     @property
     def unchanged(self) -> Callable[[object, Described], bool]:
@@ -134,8 +144,9 @@ class Executions:
         self._knowledge = knowledge
         self._plans: PerCode[Plan] = PerCode()
         self._eyes = _C.Eyes(
-            knowledge.describe, knowledge.unchanged, value_stack, frame_locals, NO_VALUE, _NULL
-        )
+            knowledge.describe, knowledge.inside, knowledge.container, knowledge.unchanged,
+            value_stack, frame_locals, knowledge.leaves, NO_VALUE, _NULL,
+        )  # fmt: skip
         self.break_down = knowledge.break_down
         self.running: dict[int, list[Execution]] = {}
         """By thread, the innermost last."""

@@ -218,8 +218,12 @@ def looked_at() -> Call:
     known: dict[object, Any] = {each: (id(each), each, (), None) for each in (TWO, LONG)}
     stack: Any = operator.itemgetter("stack")
     locals: Any = operator.itemgetter("locals")
-    eyes = _C.Eyes(known.__getitem__, operator.is_, stack, locals, LOCK, known[TWO])
-    real: Any = {"stack": [LOCK, TWO], "locals": {"x": LONG, "y": TWO}}
+    inside: Any = taken
+    eyes = _C.Eyes(
+        known.__getitem__, inside, inside, operator.is_, stack, locals, (int,), LOCK, known[TWO]
+    )
+    several = [TWO, (LONG, TWO), "text", [[TWO]]]
+    real: Any = {"stack": [LOCK, TWO, several], "locals": {"x": LONG, "y": TWO}}
     hidden = frozenset({"y"})
 
     def use() -> None:

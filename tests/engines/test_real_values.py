@@ -11,6 +11,8 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensorMode, in_kernel_invocation_manager
 from torch.overrides import TorchFunctionMode
 
+from stepper import _C
+from stepper.engines.common import values
 from stepper.engines.common.tensors import fake_tensor_meta
 from stepper.engines.common.values import describe, unchanged
 
@@ -122,6 +124,45 @@ def test_whoever_is_said_to_be_unchanged_is_described_alike(make: Callable[[], A
     before = describe(value)
     if unchanged(value, before):
         assert describe(value) == before
+
+
+def _looked_at(*there: object) -> list[Any]:
+    """What is said of values that stand on the stack of a frame that is looked at twice, while all
+    that they hold is told already."""
+    eyes = _C.Eyes(
+        values.describe, values.inside, values.container, unchanged, lambda frame: [*there],
+        lambda frame: {}, values.LEAVES, _C.NULL, values.NULL,
+    )  # fmt: skip
+    real: Any = None
+    eyes.look(_C.InView(lambda value, items: 1, {}), real, None)
+    stack, _ = eyes.look(_C.InView(lambda value, items: 1, {}), real, None)
+    return stack
+
+
+def test_what_stands_in_a_frame_is_described_like_any_other_value() -> None:
+    x, plain = torch.ones(2), Plain()
+    there = [
+        [], (), [x], (x, x), [x, [x, [x, [x]]]], ([x], (plain, Asked())), [1, "one", None, 2.5],
+        [function, len, torch, Plain, Asked], list(range(40)), [[*range(40)]], [{1: [x]}, {2}],
+        [slice(1, [x]), torch.Size([2]), list_([x])], {"a": [x]}, [torch.nn.Parameter(x), x],
+        [torch.nn.Buffer(x), x.to_sparse(), vars(builtins)], [[[]], [()], ((),)],
+    ]  # fmt: skip
+    assert _looked_at(*there) == [*map(describe, there)]
+
+
+def test_a_list_at_the_address_of_another_is_told_anew() -> None:
+    x, y = torch.ones(2), torch.ones(3)
+    one = [x, [x]]
+    eyes = _C.Eyes(
+        values.describe, values.inside, values.container, unchanged, lambda frame: [one, x, y],
+        lambda frame: {}, values.LEAVES, _C.NULL, values.NULL,
+    )  # fmt: skip
+    real: Any = None
+    view = _C.InView(lambda value, items: 1, {})
+    for change in (one.reverse, lambda: one.append(y), one.clear, lambda: one.extend([y, [y]])):
+        stack, _ = eyes.look(view, real, None)
+        assert stack == [*map(describe, (one, x, y))]
+        change()
 
 
 def test_a_description_of_another_object_says_nothing() -> None:

@@ -21,7 +21,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 from torch.fx import GraphModule
 
-from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.execution import Executions, Graph, Program
 from stepper.debuggee.instruction_events import Events, make_events
@@ -76,7 +75,10 @@ class ExecutionWatcher(ABC):
     """Has executions followed when somebody wants them; see `Knowledge` in `Executions`. What only
     the engine knows is left to it."""
 
-    frozen = values.FROZEN
+    frozen, leaves = values.FROZEN, values.LEAVES
+    describe = staticmethod(values.describe)
+    inside = staticmethod(values.inside)
+    container = staticmethod(values.container)
     unchanged = values.unchanged
 
     def __init__(
@@ -236,9 +238,6 @@ class ExecutionWatcher(ABC):
         """A transformed code is followed from now on."""
 
     # --- what is asked
-
-    def describe(self, value: object, /) -> Described:
-        return values.describe(value)
 
     def python_stack(self, frame: FrameType) -> tuple[PythonFrame, ...]:
         return self._program_stack(frame.f_back)

@@ -20,7 +20,7 @@ from typing import Any
 
 import torch
 
-from stepper._C import MAX_TEXT, Unchanged, shortened
+from stepper._C import MAX_TEXT, VALUE_DEPTH, VALUE_ITEMS, Unchanged, shortened
 from stepper.debuggee.described import Described
 from stepper.engines.common.tensors import tensor_meta
 from stepper.engines.common.versions import function_mode_is_on, without_torch_function
@@ -28,9 +28,9 @@ from stepper.model.value import MODULE_FACT, TensorMeta, Value
 from stepper.support.words import callable_name, class_name, is_subclass, plain_text
 from stepper.uncompiled import keep_out, leave_alone
 
-MAX_ITEMS = 32
+MAX_ITEMS = VALUE_ITEMS
 """Children shown of one container; its true length is recorded beside them."""
-DEPTH = 2
+DEPTH = VALUE_DEPTH
 """Levels of containers that are looked into."""
 _MANY_KEPT = 4_000
 
@@ -52,6 +52,8 @@ FROZEN = frozenset(
     }
 )  # fmt: skip
 """Exact types whose values, as they are described here, never change."""
+LEAVES = (*FROZEN, torch.Tensor, torch.nn.Parameter)
+"""Exact types whose values are described alike wherever they stand."""
 
 NULL = Described("NULL", Value(cls="NULL", text="NULL"))
 """An empty slot of a value stack."""
@@ -73,7 +75,7 @@ nobody can say that for less than it takes to describe the value."""
 
 def describe(value: object) -> Described:
     """What a value is now."""
-    return _inside(value, DEPTH)
+    return inside(value, DEPTH)
 
 
 def tensor(value: Any) -> Value:
@@ -128,7 +130,8 @@ def _said(name: str, text: str, length: int | None = None, constant: str | None 
     return known
 
 
-def _inside(value: Any, depth: int) -> Described:
+def inside(value: Any, depth: int) -> Described:
+    """What a value is now; of what it holds so many levels are shown."""
     kind = type(value)
     # A look-up would ask a metaclass of the user's for a hash, so those come first.
     if type(kind) is not type:
@@ -170,8 +173,8 @@ def _sequence(key: Hashable, value: Any, kind: type, depth: int) -> Described:
     # A copy at once: another thread may change it.
     items = value[:MAX_ITEMS] if kind in _SLICED else list(islice(value, MAX_ITEMS))
     label = "[%d]" if kind in _SEQUENCES else "{%d}"
-    children = tuple([(label % at, _inside(item, depth - 1)) for at, item in enumerate(items)])
-    return _container(key, kind, children, length)
+    children = tuple([(label % at, inside(item, depth - 1)) for at, item in enumerate(items)])
+    return container(key, kind, children, length)
 
 
 def _mapping(key: Hashable, value: Any, kind: type, depth: int) -> Described:
@@ -180,22 +183,23 @@ def _mapping(key: Hashable, value: Any, kind: type, depth: int) -> Described:
     if depth == 0 or value is _ENVIRONMENT:
         return Described(key, Value(cls=class_name(kind), text=_count(kind, length)))
     items = list(islice(dict.items(value), MAX_ITEMS))
-    children = tuple([(f"[{plain_text(name)}]", _inside(item, depth - 1)) for name, item in items])
-    return _container(key, kind, children, length)
+    children = tuple([(f"[{plain_text(name)}]", inside(item, depth - 1)) for name, item in items])
+    return container(key, kind, children, length)
 
 
 def _holding(key: Hashable, kind: type, pairs: Any, depth: int) -> Described:
     if depth == 0:
         return Described(key, Value(cls=class_name(kind), type=class_name(kind)))
-    children = tuple((label, _inside(item, depth - 1)) for label, item in pairs)
+    children = tuple((label, inside(item, depth - 1)) for label, item in pairs)
     name = class_name(kind)
     inner = ", ".join(child.value.brief for _, child in children)
     return Described(key, Value(cls=name, type=name, text=f"{name}({inner})"), children)
 
 
-def _container(
+def container(
     key: Hashable, kind: type, children: tuple[tuple[str, Described], ...], length: int
 ) -> Described:
+    """A description of something that holds these, with their labels."""
     name = class_name(kind)
     inner = ", ".join([child.value.brief for _, child in children[:4]])
     if length > 4:
