@@ -18,11 +18,12 @@ typedef struct {
     PyObject *make;         /* makes a place of a file, a line and the name of a function */
     PyObject *files;        /* what was answered */
     PyObject *places;       /* what was made */
+    PyObject *at;           /* the same by instructions, with a weak reference to the code */
     Py_ssize_t most;
     vectorcallfunc vectorcall;
 } ProgramStack;
 
-enum { OBJECTS = 4 };
+enum { OBJECTS = 5, GIVEN = 2 };
 
 /* What is kept for a key, a new reference; made by a call the first time. */
 static PyObject *
@@ -43,16 +44,42 @@ kept(PyObject *known, PyObject *key, PyObject *make, PyObject *const *args, size
 }
 
 static PyObject *
-place_of(ProgramStack *self, Frame *frame)
+make_place(ProgramStack *self, PyCodeObject *code, int number)
 {
-    PyCodeObject *code = frame_code(frame);
-    int number = frame_line(frame);
     PyObject *line = PyLong_FromLong(number > 0 ? number : 0);
     PyObject *args[] = {code->co_filename, line, code->co_qualname};
     PyObject *key = line == NULL ? NULL : PyTuple_Pack(3, args[0], args[1], args[2]);
     PyObject *place = key == NULL ? NULL : kept(self->places, key, self->make, args, 3);
     Py_XDECREF(key);
     Py_XDECREF(line);
+    return place;
+}
+
+/* To find the line takes the longest, so what was found at an instruction is kept. Not the code: by
+   the weak reference it is known to be the same one. */
+static PyObject *
+place_of(ProgramStack *self, Frame *frame)
+{
+    PyObject *code = (PyObject *)frame_code(frame);
+    PyObject *key = Py_BuildValue("Nn", PyLong_FromVoidPtr(code), frame_unit(frame));
+    PyObject *found = key == NULL ? NULL : PyDict_GetItemWithError(self->at, key);
+    if (found != NULL && weakref_is(PyTuple_GET_ITEM(found, 0), code)) {
+        Py_DECREF(key);
+        return Py_NewRef(PyTuple_GET_ITEM(found, 1));
+    }
+    if (PyDict_GET_SIZE(self->at) >= MANY_KEPT) {
+        PyDict_Clear(self->at);
+    }
+    PyObject *place = key == NULL || PyErr_Occurred()
+                          ? NULL
+                          : make_place(self, frame_code(frame), frame_line(frame));
+    PyObject *known = place == NULL ? NULL
+                                    : Py_BuildValue("NO", PyWeakref_NewRef(code, NULL), place);
+    if (known == NULL || PyDict_SetItem(self->at, key, known) < 0) {
+        Py_CLEAR(place);
+    }
+    Py_XDECREF(known);
+    Py_XDECREF(key);
     return place;
 }
 
@@ -99,18 +126,18 @@ COLLECTED(program_stack, ProgramStack, OBJECTS)
 static PyObject *
 program_stack_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
 {
-    PyObject *given[OBJECTS];
+    PyObject *given[GIVEN];
     Py_ssize_t most;
     if (!PyArg_ParseTuple(args, "OOn:ProgramStack", &given[0], &given[1], &most)) {
         return NULL;
     }
     ProgramStack *self = (ProgramStack *)type->tp_alloc(type, 0);
     if (self == NULL || (self->files = PyDict_New()) == NULL
-        || (self->places = PyDict_New()) == NULL) {
+        || (self->places = PyDict_New()) == NULL || (self->at = PyDict_New()) == NULL) {
         Py_XDECREF(self);
         return NULL;
     }
-    collected_set(&self->is_machinery, 2, given);
+    collected_set(&self->is_machinery, GIVEN, given);
     self->most = most;
     self->vectorcall = program_stack_call;
     return (PyObject *)self;

@@ -6,6 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from stepper.analysis.places import Files
@@ -261,9 +262,8 @@ def test_what_a_recording_says_is_not_written_into_the_program(
         series = [type(history.series[0])(**{
             name: getattr(history.series[0], name) for name in history.series[0].__struct_fields__
         } | {"source": source})]  # fmt: skip
-        forged = type(history)(**{
-            name: getattr(history, name) for name in history.__struct_fields__
-        } | {"series": tuple(series)})  # fmt: skip
+        forged = msgspec.structs.replace(history)
+        vars(forged)["series"] = tuple(series)
         for way in (way for some in ways_for(recording, files, forged) for way in some):
             for edit in way.edits:
                 assert "import" not in edit.text

@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import weakref
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,18 @@ def test_the_program_s_own_frames_are_told_outermost_first_and_each_place_is_mad
     assert (sorted(made), asked) == (sorted(stacks[0]), [__file__])
     assert stack(None) == ()
     assert stack.__call__(sys._getframe())[-1][2] == name
+
+
+def test_a_code_at_the_address_of_another_has_places_of_its_own() -> None:
+    stack = _C.ProgramStack(lambda file: file == __file__, lambda *place: place, 1)
+    names = [f"made_{number}" for number in range(50)]
+    told = []
+    for name in names:
+        scope: dict[str, Any] = {}
+        exec(compile(f"def {name}(ask, frame):\n  return ask(frame(0))", name, "exec"), scope)
+        told += scope[name](stack, sys._getframe)
+        del scope  # with the code, whose address the next one has, most often
+    assert told == [(name, 2, name) for name in names]
 
 
 def test_nothing_of_it_is_kept_when_asking_goes_wrong() -> None:
