@@ -6,6 +6,8 @@ folder `session`.
 
 from __future__ import annotations
 
+from stepper.analysis.questions import QUESTIONS
+
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "run": (
         "stepper run train.py --epochs 1",
@@ -37,32 +39,14 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         'stepper query run.stepper "select function, count(*) from frames group by 1"',
         'stepper query --format csv session "select rank, reason from recompilations"',
     ),
-    "why-recompile": (
-        "stepper why-recompile run.stepper",
-        "stepper why-recompile run.stepper forward --replay",
-    ),
-    "why-break": (
-        "stepper why-break run.stepper",
-        "stepper why-break run.stepper forward --replay",
-    ),
-    "why-failed": (
-        "stepper why-failed run.stepper",
-        "stepper why-failed run.stepper --replay",
-    ),
+    **{
+        name: tuple(f"stepper {name} run.stepper {each}".rstrip() for each in question.examples)
+        for name, question in QUESTIONS.items()
+    },
     "why-guard": (
         "stepper why-guard run.stepper TENSOR_MATCH:x",
         "stepper why-guard run.stepper TENSOR_MATCH:x 0/1 --experiment",
     ),
-    "is-guarded": (
-        'stepper is-guarded run.stepper "x.shape[0]"',
-        "stepper is-guarded run.stepper self.training forward",
-    ),
-    "idle-guards": ("stepper idle-guards run.stepper", "stepper idle-guards run.stepper 0/1"),
-    "why-shape": (
-        "stepper why-shape run.stepper",
-        'stepper why-shape run.stepper "x.size(0)" forward',
-    ),
-    "why-slow": ("stepper why-slow run.stepper", "stepper why-slow run.stepper --replay"),
     "diff": (
         "stepper diff before.stepper after.stepper",
         "stepper diff run.stepper@140 @152",

@@ -1,23 +1,28 @@
-"""Commands that ask the recording as a whole: in SQL, why it was compiled again, why it broke."""
+"""Commands that ask the recording as a whole: in SQL, and each question of the table in
+`stepper.analysis.questions`."""
 
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING
+from textwrap import fill
+from typing import TYPE_CHECKING, Any
 
-from stepper.console.commands import CommandError, command
+from stepper.analysis.questions import QUESTIONS, Question
+from stepper.console.commands import CommandError, Handler, command
 from stepper.console.paths import resolve
 from stepper.console.replaying import parted, trying
 from stepper.console.screen import STYLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from stepper.analysis.line import Line
     from stepper.console.shell import Shell
 
 _ROWS = 200
 _SECONDS = 10.0
+_WIDTH = 96
+"""Of the help, in characters."""
 
 
 @command("query", usage="SQL", group="Ask")
@@ -47,76 +52,6 @@ def query(shell: Shell, argument: str) -> None:
         raise CommandError(str(error)) from None
 
 
-@command("why-recompile", usage="[--all] [--replay --yes] [FUNCTION]", group="Ask")
-def why_recompile(shell: Shell, argument: str) -> None:
-    """Why functions were compiled again: each entry's failing guards, series, advice.
-
-    For each recompilation the call, what each entry's guards expected and found, and where those
-    guards came from; numbers after @ are moments. With FUNCTION, only functions with that in their
-    names. A recording made with --lookups says most. Of many recompilations only the first is told
-    whole; with --all each is. With --replay, what would be run to try what can be done about it is
-    shown; with --yes as well, it is run again with each, and what is proven is told first.
-    """
-    from stepper.analysis.recompile_lines import recompile_lines
-    from stepper.analysis.recompile_trials import RecompileTrials
-
-    function, options = parted(argument)
-    tries, every = trying(shell, options, RecompileTrials), "--all" in options
-    _say(shell, recompile_lines(shell.recording, function, every=every, trying=tries))
-
-
-@command("why-break", usage="[--replay --yes] [FUNCTION]", group="Ask")
-def why_break(shell: Shell, argument: str) -> None:
-    """Why graphs broke and frames were skipped, over the whole run: the most expensive cause first.
-
-    For each cause Dynamo's reason, the nearest change that avoids it where one is known, the
-    instruction with its symbolic stack, what it cost, and every frame that it broke; numbers after
-    @ are moments. With FUNCTION, only in functions with that in their names. --replay and --yes are
-    as for why-recompile.
-    """
-    from stepper.analysis.break_lines import break_lines
-    from stepper.analysis.break_trials import BreakTrials
-
-    function, options = parted(argument)
-    tries = trying(shell, options, BreakTrials)
-    _say(shell, break_lines(shell.recording, function, trying=tries))
-
-
-@command("why-failed", usage="[--replay --yes] [FUNCTION]", group="Ask")
-def why_failed(shell: Shell, argument: str) -> None:
-    """Why compilations failed: Dynamo's whole message, and the instruction to blame.
-
-    For each the stage and the exception, what the instruction was about to take and where that was
-    made, and the calls that led there; numbers after @ are moments. With FUNCTION, only of
-    functions with that in their names. --replay and --yes are as for why-recompile.
-    """
-    from stepper.analysis.failed_lines import failed_lines
-    from stepper.analysis.failure_trials import FailureTrials
-
-    function, options = parted(argument)
-    tries = trying(shell, options, FailureTrials)
-    _say(shell, failed_lines(shell.recording, function, trying=tries))
-
-
-@command("why-slow", usage="[--all] [--replay --yes] [FUNCTION]", group="Ask")
-def why_slow(shell: Shell, argument: str) -> None:
-    """Where compile time went: the backend, tracing, attempts thrown away, guards.
-
-    By function, by line of the program with all that was inlined from there, and by phase as the
-    compiler times itself; numbers after @ are moments. With FUNCTION, only of functions with that
-    in their names. --all lists every row, not only the longest. With --replay and --yes, which are
-    as for why-recompile, changes that may make compiling and guards shorter are tried.
-    """
-    from stepper.analysis.slow_lines import slow_lines
-    from stepper.analysis.slow_trials import SlowTrials
-
-    function, options = parted(argument)
-    if " " in function:
-        raise CommandError("why-slow takes one function, e.g. why-slow forward")
-    tries, every = trying(shell, options, SlowTrials), "--all" in options
-    _say(shell, slow_lines(shell.recording, function, every=every, trying=tries))
-
-
 @command("why-guard", usage="GUARD [ENTRY]", group="Ask")
 def why_guard(shell: Shell, argument: str) -> None:
     """Why a guard is there: what it protects against, where it came from, how often it fails.
@@ -131,20 +66,6 @@ def why_guard(shell: Shell, argument: str) -> None:
     if len(words) not in (1, 2):
         raise CommandError("why-guard needs a guard, e.g. why-guard TENSOR_MATCH:x 0/0")
     _say(shell, guard_lines(shell.recording, *words))
-
-
-@command("idle-guards", usage="[ENTRY]", group="Ask")
-def idle_guards(shell: Shell, argument: str) -> None:
-    """Guards of the native engine on which no output depends, entry by entry.
-
-    Its values carry the guards that they depend on. Counted are those of the output (what the frame
-    returns, hands on or changes), those by which a way through the code was chosen, those on the
-    way to such values, and those about no value; listed is the rest. ENTRY, e.g. 0/1, leaves out
-    the other entries.
-    """
-    from stepper.analysis.dependence_lines import idle_lines
-
-    _say(shell, idle_lines(shell.recording, argument))
 
 
 @command("depends", usage="PATH | NODE", group="Ask")
@@ -164,36 +85,6 @@ def depends(shell: Shell, argument: str) -> None:
     _say(shell, dependence_lines(recording, attempt, argument, held.guards))
 
 
-@command("is-guarded", usage="EXPRESSION", group="Ask")
-def is_guarded(shell: Shell, argument: str) -> None:
-    """Whether an expression is guarded, entry by entry: is-guarded x.shape[0].
-
-    By what its value is guarded, or a tensor of which it is a property; or else what guards look
-    at: parts of it, or only what leads to it.
-    """
-    from stepper.analysis.guard_lines import guarded_lines
-
-    if not argument:
-        raise CommandError("is what guarded? is-guarded EXPRESSION, e.g. is-guarded x.shape[0]")
-    _say(shell, guarded_lines(shell.recording, argument))
-
-
-@command("why-shape", usage="[SIZE [FUNCTION]]", group="Ask")
-def why_shape(shell: Shell, argument: str) -> None:
-    """Why a size is fixed, or free: why-shape x.shape[0].
-
-    What its symbol stands for, why it is one, and each condition with the line and the instruction
-    that asked for it, the graph's node and torch's own frames. SIZE may be a symbol, e.g. s77, too;
-    without one, every size that was to be a symbol and became a number.
-    """
-    from stepper.analysis.shape_lines import shape_lines
-
-    words = argument.split()
-    if len(words) > 2:
-        raise CommandError("why-shape takes a size and a function, e.g. why-shape x.shape[0] f")
-    _say(shell, shape_lines(shell.recording, *words))
-
-
 @command("symbols", usage="[SYMBOL]", group="Look")
 def symbols(shell: Shell, argument: str) -> None:
     """The symbols that sizes have at this moment: range, what they stand for, what became of them.
@@ -203,6 +94,38 @@ def symbols(shell: Shell, argument: str) -> None:
     from stepper.analysis.symbol_lines import symbol_lines
 
     _say(shell, symbol_lines(shell.recording, shell.state.attempt, shell.state.moment.id, argument))
+
+
+def _asks(question: Question) -> Handler:
+    """The command of a row of the table."""
+
+    def ask(shell: Shell, argument: str) -> None:
+        words, options = parted(argument, question)
+        if not words and not question.open:
+            raise CommandError(f"{question.name} what? {question.name} {question.examples[0]}")
+        more: dict[str, Any] = {"every": "--all" in options} if question.every else {}
+        if question.trials:
+            more["trying"] = trying(shell, options, question.trying)
+        _say(shell, question.answer()(shell.recording, *words, **more))
+
+    ask.__doc__ = "\n\n".join(fill(" ".join(part), _WIDTH) for part in _help(question))
+    return ask
+
+
+def _help(question: Question) -> Iterator[list[str]]:
+    """The paragraphs, each in sentences."""
+    yield [f"{question.summary[:1].upper()}{question.summary[1:]}."]
+    yield [question.description, "Numbers after @ are moments."]
+    more = [f"{each.name.upper()}: {each.help}." for each in question.arguments]
+    if question.every:
+        more.append(f"With --all: {question.every}.")
+    if question.trials:
+        more.append(f"With --replay --yes: {question.replay}; without --yes, only say what is run.")
+    yield more
+
+
+for _question in QUESTIONS.values():
+    command(_question.name, usage=_question.usage, group="Ask")(_asks(_question))
 
 
 def _say(shell: Shell, lines: Iterable[Line]) -> None:

@@ -524,6 +524,16 @@ class CompileTimes(msgspec.Struct, frozen=True):
     """What calls cost whose lookups were recorded, by entry; the first hundred."""
 
 
+class Answer(msgspec.Struct, frozen=True):
+    """The answer to a question that no other part of the report answers."""
+
+    question: str
+    """Its name, as a subcommand."""
+    title: str
+    lines: tuple[Told, ...]
+    """As the command line prints them; the first 200."""
+
+
 class Report(msgspec.Struct, frozen=True):
     """The whole report."""
 
@@ -554,3 +564,5 @@ class Report(msgspec.Struct, frozen=True):
     """How many records of a part have no room in the report."""
     times: CompileTimes | None = None
     """Null: not recorded."""
+    answers: tuple[Answer, ...] = ()
+    """None when redacted: they are sentences with names in them."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import islice
+
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_lines import cost_text
 from stepper.analysis.breaks import causes
 from stepper.analysis.guard_uses import entries
+from stepper.analysis.questions import QUESTIONS
 from stepper.analysis.reasons import Reason, reasons_of
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.skipped_frames import skipped
@@ -27,6 +31,7 @@ from stepper.report.telling import NOTHING, Teller, Told
 from stepper.report.timeline import timeline
 
 _STACK = 8
+_MOST_LINES = 200
 _MOST_LOOKUPS = 1_000
 """Lookups and executions that are told of; a long run has one for each call."""
 
@@ -72,7 +77,19 @@ def gather(
         moments=room.of("moments", places.told()),
         left_out=room.left_out,
         times=compile_times(places),
+        answers=() if redact else tuple(_answers(places)),
     )
+
+
+def _answers(places: Places) -> Iterator[contents.Answer]:
+    """Of the questions that have no part of their own, and that the recording has an engine for."""
+    recording, tell = places.recording, places.tell
+    for name, question in QUESTIONS.items():
+        wanted = question.open and not question.in_report
+        if wanted and question.fits(recording.facts.capabilities):
+            lines = islice(question.answer()(recording), _MOST_LINES)
+            told = tuple(tell.line(line.text) for line in lines)
+            yield contents.Answer(name, question.title or question.summary, told)
 
 
 def _told_of(recording: Recording) -> list[Translation]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from importlib.resources import files
 
 from stepper.client.text import plural
-from stepper.report.contents import Moment, Report, Walk
+from stepper.report.contents import Answer, Moment, Report, Walk
 from stepper.report.drawn_timeline import drawn_timeline, mood
 from stepper.report.linking import (
     Links,
@@ -53,7 +53,7 @@ def page(report: Report) -> str:
     body = (
         element("a", "Skip to the report", href="#report", class_="skip"),
         element("header", element("h1", title), _about(report)),
-        element("nav", _navigation(), aria_label="Sections"),
+        element("nav", _navigation(report), aria_label="Sections"),
         element(
             "main",
             _overview(report),
@@ -66,6 +66,7 @@ def page(report: Report) -> str:
             guards_section(report, links),
             graphs_section(report, links),
             code_section(report, links),
+            *map(_answer, report.answers),
             _moments(report, links),
             id="report",
             tabindex="-1",
@@ -85,8 +86,19 @@ def page(report: Report) -> str:
     return f"<!DOCTYPE html>\n{element('html', head, element('body', *body), lang='en')}\n"
 
 
-def _navigation() -> Html:
-    return listed(element("a", title, href=f"#{id}") for id, title in _SECTIONS)
+def _navigation(report: Report) -> Html:
+    *sections, last = _SECTIONS
+    answers = [(each.question, _heading(each)) for each in report.answers]
+    every = (*sections, *answers, last)
+    return listed(element("a", title, href=f"#{id}") for id, title in every)
+
+
+def _answer(answer: Answer) -> Html:
+    return section(answer.question, _heading(answer), element("pre", "\n".join(answer.lines)))
+
+
+def _heading(answer: Answer) -> str:
+    return answer.title[:1].upper() + answer.title[1:]
 
 
 def _about(report: Report) -> Html:

@@ -1,5 +1,5 @@
 """The plugin for pytest: `--stepper-record`, `--stepper-pm`, `--stepper-engine`, `stepper_limits`,
-`stepper_max_compile_seconds`.
+`stepper_ask`, `stepper_max_compile_seconds`.
 
 The recording of a test begins when it is set up and ends when all of it is over, so that what its
 fixtures compile is in it, and a failure in its teardown keeps it. Limits are about the test's own
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 _MARK = "stepper_limits"
 _SECONDS = "stepper_max_compile_seconds"
+_ASKING = frozenset({_MARK, "stepper_ask"})
+"""The fixtures that ask for a recording."""
 _LONGEST_NAME = 120
 _TEST = pytest.StashKey["RecordedTest"]()
 
@@ -95,6 +97,16 @@ def stepper_limits(request: pytest.FixtureRequest) -> Callable[..., Limited]:
     return limits_for(_recorded(request.node))
 
 
+@pytest.fixture
+def stepper_ask(request: pytest.FixtureRequest) -> Callable[..., list[str]]:
+    """Asks about all that the test has compiled so far, as `stepper why-break` and the like do:
+
+    assert stepper_ask("why-break") == ["no graph break and no skipped frame"]
+    stepper_ask("is-guarded", "x.shape[0]", "forward")
+    """
+    return _recorded(request.node).ask
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """End the recording when all of the test is over."""
@@ -110,11 +122,11 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin the recording, before the fixtures."""
-    limited = item.get_closest_marker(_MARK) is not None or _MARK in _fixtures(item)
+    limited = item.get_closest_marker(_MARK) is not None or _ASKING & {*_fixtures(item)}
     timed = item.get_closest_marker(_SECONDS) is not None
     options = item.config.option
     if limited or timed or options.stepper_record is not None or options.stepper_pm:
-        _recorded(item, lookups=limited)
+        _recorded(item, lookups=bool(limited))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+from stepper.analysis.questions import QUESTIONS
 from stepper.debuggee import api, start
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
@@ -76,6 +77,26 @@ class RecordedTest:
         with self.reader() as recording:
             walks = recording.translations()
         return walks[-1].id if walks else 0
+
+    def ask(self, question: str, *arguments: str) -> list[str]:
+        """The answer to a question about what has been recorded up to now, line by line.
+
+        Args:
+            question: its name, as a subcommand of stepper: `why-break`.
+            arguments: what stands behind the recording there.
+
+        Raises:
+            ValueError: there is no such question, or it takes other arguments.
+            RecordingError: the recording cannot be read.
+        """
+        found = QUESTIONS.get(question)
+        if found is None:
+            raise ValueError(f"no question is called {question!r}: {', '.join(QUESTIONS)}")
+        needed = sum(each.required for each in found.arguments)
+        if not needed <= len(arguments) <= len(found.arguments):
+            raise ValueError(f"{question} takes {' '.join(e.name for e in found.arguments)}")
+        with self.reader() as recording:
+            return [line.text for line in found.answer()(recording, *arguments)]
 
     def close(self) -> None:
         """End the recording, and keep it only when the test failed."""

@@ -15,7 +15,7 @@ from stepper.tui.lines import Lines
 from stepper.tui.panes.output import OutputPane
 from stepper.tui.panes.source import SourcePane
 from stepper.tui.prompt import Prompt
-from stepper.tui.questions import ON_IDLE, ON_TIME, comparisons, of_the_run
+from stepper.tui.questions import comparisons, of_the_run
 from stepper.tui.search_screen import SearchScreen
 from stepper.tui.stage import Stage
 from stepper.tui.trying import Trying
@@ -161,11 +161,8 @@ class Moving(Stage):
             pane = self.desk.focused_pane()
             asked = pane.questions_here() if pane else []
             asked += of_the_run(recording, here)
-            if recording.facts.capabilities.carries_guards:
-                asked.append(ON_IDLE)
             if here:
                 asked += comparisons(recording, here, self.cursor.came_from)
-            asked.append(ON_TIME)
             growing = self.session.growing
             screen = WhyScreen(recording, asked, self._tries, here, growing=growing)
             self.push_screen(screen, self._go_there)

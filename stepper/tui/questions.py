@@ -4,26 +4,19 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import takewhile
 from typing import NamedTuple
 
-from stepper.analysis.break_lines import break_lines
-from stepper.analysis.break_trials import BreakTrials
-from stepper.analysis.dependence_lines import dependence_lines, idle_lines
-from stepper.analysis.failed_lines import failed_lines
-from stepper.analysis.failure_trials import FailureTrials
+from stepper.analysis.dependence_lines import dependence_lines
 from stepper.analysis.guard_experiments import experiment_lines
 from stepper.analysis.guard_lines import guard_lines
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.here import OF_THE_CACHE, event_at, here_lines
 from stepper.analysis.line import Line
-from stepper.analysis.recompile_lines import recompile_lines
-from stepper.analysis.recompile_trials import RecompileTrials
-from stepper.analysis.replays import Replays
+from stepper.analysis.questions import QUESTIONS
+from stepper.analysis.questions import Question as Row
 from stepper.analysis.run_lines import attempt_lines, entry_lines, moment_lines
-from stepper.analysis.shape_lines import shape_lines
-from stepper.analysis.slow_lines import slow_lines
-from stepper.analysis.slow_trials import SlowTrials
 from stepper.client.plan import Plan
 from stepper.client.replay import Progress
 from stepper.client.text import walk_name
@@ -56,35 +49,31 @@ class Question(NamedTuple):
         return self.title, self.about
 
 
-def _proved(
-    title: str, lines: Callable[..., Iterator[Line]], trials: type[Replays], **options: bool
-) -> Question:
-    """A question about the whole run, of whose answer `trials` may prove something."""
-
-    def trial(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
-        trying = trials(recording, plan, progress=progress).lines
-        return lines(recording, trying=trying, **options)
+def _of_row(row: Row) -> Question:
+    """A question of the table, about the whole run."""
+    options = {"every": True} if row.every else {}
 
     def answer(recording: Recording, width: int) -> Iterator[Line]:
-        return lines(recording, **options)
+        found: Iterator[Line] = row.answer()(recording, **options)
+        return found
 
-    return Question(title, answer, trial, timed=trials.timed)
+    if not row.trials:
+        return Question(row.title, answer)
+
+    def trial(recording: Recording, plan: Plan, progress: Progress) -> Iterator[Line]:
+        trying = row.trying()(recording, plan, progress=progress).lines
+        found: Iterator[Line] = row.answer()(recording, trying=trying, **options)
+        return found
+
+    return Question(row.title, answer, trial, timed=row.trying().timed)
 
 
-_ON_RECOMPILATIONS = _proved(
-    "why it was compiled again", recompile_lines, RecompileTrials, every=True
-)
-_ON_BREAKS = _proved("why graphs broke", break_lines, BreakTrials)
-_ON_FAILURES = _proved("why compilations failed", failed_lines, FailureTrials)
-_ON_SIZES = Question("why sizes are fixed", lambda recording, _: shape_lines(recording))
-ON_TIME = _proved("why compiling takes so long", slow_lines, SlowTrials)
-_OF_THE_RUN = (_ON_RECOMPILATIONS, _ON_BREAKS, _ON_FAILURES)
-_ABOUT = {
-    EventKind.GRAPH_BREAK: _ON_BREAKS,
-    EventKind.SKIP: _ON_BREAKS,
-    EventKind.EXCEPTION: _ON_FAILURES,
-    EventKind.SPECIALIZE: _ON_SIZES,
-}
+@cache
+def _rows() -> dict[str, Question]:
+    """What the table asks without an argument, by name."""
+    return {name: _of_row(row) for name, row in QUESTIONS.items() if row.title}
+
+
 _BY_ITSELF = OF_THE_CACHE | {EventKind.RECOMPILE, EventKind.CACHE_LIMIT}
 """What is asked about these is asked of the moment alone, before the whole run is."""
 
@@ -92,16 +81,22 @@ _BY_ITSELF = OF_THE_CACHE | {EventKind.RECOMPILE, EventKind.CACHE_LIMIT}
 def of_the_run(recording: Recording, moment: MomentId) -> list[Question]:
     """What can be asked anywhere; what the moment is about comes first, or what failed where
     nothing was compiled again."""
-    event = event_at(recording, moment)
-    first = None if event is None else _ABOUT.get(event.kind)
+    event, rows = event_at(recording, moment), _rows()
+    about = [rows[name] for name in rows if event and event.kind in QUESTIONS[name].about]
     if event is not None and event.kind in _BY_ITSELF:
-        first = Question(
-            "why we are here", lambda recording, _: here_lines(recording, moment), about=str(moment)
-        )
-    if first is None and not recording.event_count((EventKind.RECOMPILE,)):
+        about = [
+            Question(
+                "why we are here",
+                lambda recording, _: here_lines(recording, moment),
+                about=str(moment),
+            )
+        ]
+    if not about and not recording.event_count((EventKind.RECOMPILE,)):
         with contextlib.suppress(RecordingError):  # the answer says what is damaged
-            first = _ON_FAILURES if recording.failures() else None
-    return list(dict.fromkeys([*([first] if first else []), *_OF_THE_RUN]))
+            about = [rows["why-failed"]] if recording.failures() else []
+    capabilities = recording.facts.capabilities
+    fitting = [rows[name] for name in rows if QUESTIONS[name].fits(capabilities)]
+    return list(dict.fromkeys([*about, *fitting]))
 
 
 def on_guard(guard: Guard) -> Question:
@@ -126,10 +121,6 @@ def on_guards_of(attempt: int, name: str, ranges: Ranges) -> Question:
         f"on which guards {name} depends",
         lambda recording, _: dependence_lines(recording, attempt, name, ranges),
     )
-
-
-ON_IDLE = Question("which guards no output depends on", lambda recording, _: idle_lines(recording))
-"""Where values carry the guards that they depend on."""
 
 
 def comparisons(
