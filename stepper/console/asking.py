@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _ROWS = 200
 _SECONDS = 10.0
 _WIDTH = 96
-"""Of the help, in characters."""
+"""How wide the help of a question is, in characters."""
 
 
 @command("query", usage="SQL", group="Ask")

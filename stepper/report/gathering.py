@@ -82,7 +82,7 @@ def gather(
 
 
 def _answers(places: Places) -> Iterator[contents.Answer]:
-    """Of the questions that have no part of their own, and that the recording has an engine for."""
+    """The answers to questions that have no part here, where the engine knows what they ask for."""
     recording, tell = places.recording, places.tell
     for name, question in QUESTIONS.items():
         wanted = question.open and not question.in_report

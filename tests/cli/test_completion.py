@@ -17,7 +17,7 @@ from stepper.cli.arguments import build_parser
 from stepper.cli.completion import FILES, FOLDERS
 
 NO_PATHS = {
-    "COMMAND", "CODE", "DAYS", "ENTRY", "EXPR", "EXPRESSION", "FUNCTION", "GUARD", "MB", "MODULE",
+    "COMMAND", "CODE", "DAYS", "ENTRY", "EXPRESSION", "FUNCTION", "GUARD", "MB", "MODULE",
     "MOMENT", "N", "NAME", "OPTION", "SECONDS", "SPEC", "SQL", "TEXT", ("X", "Y"), None,
 }  # fmt: skip
 """How arguments are called that are no files or folders."""
