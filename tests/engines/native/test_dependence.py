@@ -219,7 +219,7 @@ async def test_the_screen_says_on_what_a_value_a_node_and_the_output_depend(
         await pilot.press("3", "home", "down", "W")
         assert "on which guards mul_1 depends" in text(app)
         assert "mul_1 depends on 2 guards" in text(app)
-        await pilot.press("v", "v", "v", "v")
+        await pilot.press(*"vvvvvv")
         assert "2 of the output, 6 about no value, 2 for nothing" in text(app)
 
 
