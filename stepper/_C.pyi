@@ -615,8 +615,9 @@ def entering_call() -> tuple[dict[str, Any], dict[str, Any]]:
         RuntimeError: it is not being called by `enter`.
     """
 
-def watch(code: CodeType, tag: object = None) -> None:
-    """Count the calls of this code object, and tell the observer about them.
+def watch(code: CodeType, tag: object = None, *, inside: bool = False) -> None:
+    """Count the calls of this code object, and tell the observer about them; `inside`: only about
+    those that watched code makes.
 
     While there is none, the hook does not count: it may be in for another's sake, and whoever hears
     of calls in another way counts them with `count_call`. Only of this very object: a copy, like

@@ -19,6 +19,7 @@ typedef struct CodeState {
 
     PyObject *watched;        /* what the observer is told about its calls; NULL: not watched */
     unsigned long long calls; /* since it is watched */
+    char inside;              /* only calls that watched code makes are told, and counted */
 
     SkipMark skip;
     char unless_whole;       /* the mark does not count for a call that is to become one graph */

@@ -98,10 +98,20 @@ call_back(PyObject *callback, PyCodeObject *code, PyObject *watched, PyObject *t
     return more;
 }
 
+/* Whether the frame that calls runs watched code. */
 static int
-is_watched(CodeState *state)
+is_watched_code_calling(PyThreadState *tstate)
 {
-    return state != NULL && state->watched != NULL && !observing;
+    Frame *caller = frame_begun(current_frame(tstate));
+    CodeState *calling = caller == NULL ? NULL : code_state(frame_code(caller));
+    return calling != NULL && calling->watched != NULL;
+}
+
+static int
+is_watched(PyThreadState *tstate, CodeState *state)
+{
+    return state != NULL && state->watched != NULL && !observing
+           && (!state->inside || is_watched_code_calling(tstate));
 }
 
 /* --- choosing what runs --- */
@@ -257,7 +267,7 @@ run_watched(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeState 
             CacheEntry *entry)
 {
     PyCodeObject *runs = entry == NULL ? frame_code(frame) : entry->code;
-    CodeState *told = is_watched(state) ? state : code_state(runs);
+    CodeState *told = is_watched(tstate, state) ? state : code_state(runs);
     PyObject *watched = Py_NewRef(told->watched);
     PyObject *enter = Py_XNewRef(on_enter);
     int more = 1;
@@ -303,7 +313,8 @@ evaluate_known(PyThreadState *tstate, ThreadState *thread, Frame *frame, CodeSta
         }
         state = code_state(code); /* there may be one now */
     }
-    if (is_watched(state) || (entry != NULL && is_watched(code_state(entry->code)))) {
+    if (is_watched(tstate, state)
+        || (entry != NULL && is_watched(tstate, code_state(entry->code)))) {
         result = run_watched(tstate, thread, frame, state, entry);
     }
     else {
@@ -486,11 +497,14 @@ entering_call(PyObject *Py_UNUSED(module), PyObject *Py_UNUSED(none))
 }
 
 static PyObject *
-watch(PyObject *Py_UNUSED(module), PyObject *args)
+watch(PyObject *Py_UNUSED(module), PyObject *args, PyObject *kwargs)
 {
+    static char *names[] = {"code", "tag", "inside", NULL};
     PyCodeObject *code;
     PyObject *watched = Py_None;
-    if (!PyArg_ParseTuple(args, "O!|O:watch", &PyCode_Type, &code, &watched)) {
+    int inside = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "O!|O$p:watch", names, &PyCode_Type, &code,
+                                     &watched, &inside)) {
         return NULL;
     }
     CodeState *state = code_state_make(code);
@@ -501,6 +515,7 @@ watch(PyObject *Py_UNUSED(module), PyObject *args)
         state->calls = 0;
     }
     Py_XSETREF(state->watched, Py_NewRef(watched));
+    state->inside = (char)inside;
     watches = 1;
     Py_RETURN_NONE;
 }
@@ -652,7 +667,7 @@ static PyMethodDef functions[] = {
     METHOD("hook_installed", hook_installed, METH_NOARGS),
     METHOD("set_observer", set_observer, METH_VARARGS | METH_KEYWORDS),
     METHOD("entering_call", entering_call, METH_NOARGS),
-    METHOD("watch", watch, METH_VARARGS),
+    METHOD("watch", watch, METH_VARARGS | METH_KEYWORDS),
     METHOD("unwatch", unwatch, METH_O),
     METHOD("count_call", count_call, METH_O),
     METHOD("watched_calls", watched_calls, METH_O),

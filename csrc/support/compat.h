@@ -216,13 +216,13 @@ frame_of_object(PyFrameObject *object)
     return object->f_frame;
 }
 
-/* The frame that has called this one, and runs; NULL: there is none. */
+/* This frame, or the innermost one around it that has begun; NULL: there is none. */
 static inline Frame *
-frame_outer(Frame *frame)
+frame_begun(Frame *frame)
 {
-    do {
+    while (frame != NULL && _PyFrame_IsIncomplete(frame)) {
         frame = frame->previous;
-    } while (frame != NULL && _PyFrame_IsIncomplete(frame));
+    }
     return frame;
 }
 

@@ -111,7 +111,7 @@ program_stack_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObj
         if (add_frame(self, frame, places) < 0) {
             Py_CLEAR(places);
         }
-        frame = frame_outer(frame);
+        frame = frame_begun(frame->previous);
     }
     if (places != NULL && PyList_Reverse(places) < 0) {
         Py_CLEAR(places);

@@ -83,6 +83,33 @@ def test_calls_of_watched_codes_are_told_and_no_others() -> None:
     assert _C.watched_calls(outer.__code__) == 2
 
 
+def test_a_code_that_is_watched_inside_of_others_is_told_when_one_of_them_calls_it() -> None:
+    log = Log()
+
+    def inner() -> None:
+        """Called by both."""
+
+    def outer() -> None:
+        inner()
+        between()
+
+    def between() -> None:
+        inner()
+
+    _C.watch(inner.__code__, "tag", inside=True)
+    outer()
+    inner()
+    assert (log.events, _C.watched_calls(inner.__code__)) == ([], 0)
+    _C.watch(outer.__code__)
+    outer()
+    called = [("enter", "inner", "tag"), ("leave", "inner", "tag", False)]
+    assert log.events == [("enter", "outer", None), *called, ("leave", "outer", None, False)]
+    log.events.clear()
+    _C.watch(inner.__code__, "tag")
+    inner()
+    assert log.events == called
+
+
 def test_the_observer_can_ask_what_the_code_is_called_with() -> None:
     free = ["free"]
     asked = []

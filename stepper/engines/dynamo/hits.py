@@ -102,7 +102,9 @@ class Hits:
     def _listen(self, code: CodeType, known: PerCode[bool]) -> None:
         if known.get(code) is None:
             known.set(code, True)
-            _C.watch(code, self._role(code))
+            role = self._role(code)
+            # A graph that is not called by what was compiled is none: many functions have its code.
+            _C.watch(code, role, inside=role == _GRAPH)
 
     def _role(self, code: CodeType) -> int:
         if self._graphs.get(code):
