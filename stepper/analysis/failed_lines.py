@@ -16,6 +16,7 @@ from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import (
     Failed,
     Operand,
+    device_of,
     failed_count,
     failures,
     fixed_sizes,
@@ -119,6 +120,8 @@ def stage_text(stage: FailedStage) -> str:
 
 def not_known_text(failed: Failed) -> str:
     """Why no instruction is blamed; empty when one is, or none could be."""
+    if failed.late:
+        return "the device had failed before this was noticed: in which operation is not recorded"
     if failed.failure.stage is FailedStage.EXPORT:
         if failed.failure.user_stack:
             return "torch.export ran the program here: no instruction is recorded"
@@ -146,10 +149,14 @@ def raised_in(failed: Failed) -> list[PythonFrame]:
 
 
 def handed_over_text(failed: Failed, cwd: str = "") -> str:
-    """Where the graph was complete that could not be compiled; empty: that says nothing."""
+    """Where the graph was complete that could not be compiled, or what ran when a device's error
+    was noticed; empty: that says nothing."""
     if failed.certain or not failed.sites or failed.failure.stage is FailedStage.BACKWARD:
         return ""
     site = failed.sites[0]
+    if failed.late:
+        node = f" for the node {failed.failure.node}" if failed.failure.node else ""
+        return f"noticed at {instruction_text(site.instruction)}{node} {line_text(site.line, cwd)}"
     return f"the graph ended at {instruction_text(site.instruction)} {line_text(site.line, cwd)}"
 
 
@@ -250,7 +257,7 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
     yield Line(f"   at {instruction_text(site.instruction)}{node}", site.moment)
     state = recording.state(site.moment)
     taken = operands(recording, failed)
-    devices = [_device(state.values.get(each.value), each) for each in taken]
+    devices = [device_of(state.values.get(each.value), each) for each in taken]
     differ = len(set(filter(None, devices))) > 1
     for each, device in zip(taken, devices, strict=True):
         text = operand_text(recording, failed, state.values.get(each.value), each)
@@ -287,14 +294,6 @@ def _made_at(recording: Recording, moment: MomentId) -> UserLine | None:
     did; None: it is not recorded."""
     site = site_at(recording, moment)
     return program_line(recording, moment) or (None if site is None else site.line)
-
-
-def _device(value: Value | None, operand: Operand) -> str:
-    """Where a tensor is; empty: it is none, or that is not recorded."""
-    meta = None if value is None else value.tensor
-    if meta is None and operand.input is not None:
-        meta = operand.input.meta
-    return "" if meta is None else meta.device
 
 
 def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:

@@ -15,7 +15,7 @@ from stepper.analysis.break_changes import CHANGES, Remedy
 from stepper.analysis.break_rules import Broken, advised
 from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.conditions import of_range
-from stepper.analysis.failures import Failed, fixed_sizes, operands, said_inside
+from stepper.analysis.failures import Failed, device_of, fixed_sizes, operands, said_inside
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
 from stepper.analysis.recompiles import apart, changes_of, failed_checks
@@ -40,6 +40,8 @@ _VIOLATED = "Constraints violated"
 _NOT_WITHIN = " not in range ["
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
+_DEVICES = re.compile(r"found (?:two different|at least two) devices")
+_MODULE = "NNModuleVariable"
 
 Rule = Callable[[Recording, Failed], Remedy | None]
 """Says what avoids a failure, if it knows it."""
@@ -211,6 +213,38 @@ def _gradient(recording: Recording, failed: Failed) -> Remedy | None:
     )
 
 
+def _devices(recording: Recording, failed: Failed) -> Remedy | None:
+    """An operator takes tensors of two devices."""
+    item = failed.translation
+    if item is None or not failed.certain or not _DEVICES.search(failed.failure.message):
+        return None
+    values = recording.state(failed.moment).values
+    modules = {value.source for value in values.values() if value.cls.endswith(_MODULE)}
+    names: dict[str, list[str]] = {}
+    kept = []
+    for each in operands(recording, failed):
+        value = values.get(each.value)
+        if value is None or not (device := device_of(value, each)):
+            continue
+        name = spelled_inside(recording, item, value.source) if value.source else ""
+        names.setdefault(device, []).append(name)
+        owner, _, attribute = value.source.rpartition(".")
+        if owner in modules and attribute.isidentifier():
+            kept.append(name)
+    if len(names) != 2:
+        return None
+    words = ", ".join(
+        f"{' and '.join(filter(None, named)) or 'what it meets'} is on {device}"
+        for device, named in sorted(names.items(), key=lambda each: not any(each[1]))
+    )
+    words += ": move one of them before"
+    if kept:
+        words += (
+            f"; a module takes {kept[0]} with it (.to, .cuda) only as a buffer: register_buffer"
+        )
+    return Remedy.telling(words)
+
+
 def _symbol(recording: Recording, failed: Failed) -> Remedy | None:
     """An operator takes numbers, and one of them is a symbol."""
     if failed.failure.stage is not FailedStage.TRACING or failed.translation is None:
@@ -337,6 +371,7 @@ RULES: dict[str, Rule] = {
         Remedy("register what it returns for a fake tensor: torch.library.register_fake"),
         "There was no fake impl registered",
     ),
+    "devices": _devices,
     "not begun": _not_begun,
     "recompilation refused": _refused,
     "stance": _stance,

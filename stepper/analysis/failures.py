@@ -24,6 +24,7 @@ from stepper.model.failure import OUTSIDE, FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
 from stepper.model.trace import Event, MomentId, Node, Outcome, Phase, Translation
+from stepper.model.value import Value
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
@@ -45,6 +46,8 @@ _INSIDE = re.compile(r"(?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)
 """How Dynamo words what an operator has said of fake tensors, behind all that it was given, and
 what the program raises."""
 _RAISED_BY_PROGRAM = "Developer debug context: raised exception "
+_LATE = re.compile(r"kernel errors might be asynchronously reported")
+"""How torch words that a device works on while the program goes on, and so fails unnoticed."""
 _WRITTEN_INSIDE = re.compile(r"Input mutation detected at \[(?P<inputs>[\w, ]+)\] in")
 _CHANGED_INSIDE = re.compile(r"Attribute '(?P<attribute>\w+)' on an outer-scope object was changed")
 _IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.(?:i\w+|setitem))")
@@ -81,7 +84,8 @@ class Failed(msgspec.Struct, frozen=True):
     """The instruction itself, where that is in a library, and the sites begin with the call that
     led into it; None: it is the first of them."""
     certain: bool
-    """Whether that instruction is known to be to blame, or only was the last one."""
+    """Whether that instruction is known to be to blame, or only was the last one, or that at which
+    a device's error was noticed."""
     callers: tuple[PythonFrame, ...]
     """The program's own frames that led to it, outermost first."""
     lookup: Translation | None
@@ -94,6 +98,11 @@ class Failed(msgspec.Struct, frozen=True):
 
     line_run: str = ""
     """The text of the line at which the program was, where `torch.export` ran it."""
+
+    @property
+    def late(self) -> bool:
+        """Whether a device had failed before, and it was only noticed here."""
+        return _LATE.search(self.failure.message) is not None
 
     @property
     def suppressed(self) -> bool:
@@ -255,6 +264,14 @@ def operands(recording: Recording, failed: Failed) -> list[Operand]:
     return found
 
 
+def device_of(value: Value | None, operand: Operand) -> str:
+    """Where a tensor is; empty: it is none, or that is not recorded."""
+    meta = None if value is None else value.tensor
+    if meta is None and operand.input is not None:
+        meta = operand.input.meta
+    return "" if meta is None else meta.device
+
+
 def fixed_sizes(recording: Recording, item: Translation) -> list[Size]:
     """The sizes that the program has marked as some that change, and that are not free: those that
     became numbers first."""
@@ -303,6 +320,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         failure.stage in OUTSIDE and not certain
     )
     sites = [] if outside else way_to(recording, blamed)
+    certain = certain and _LATE.search(failure.message) is None
     before = item is not None and _walk_at(recording, blamed) != item
     if not certain and (before or failure.stage is FailedStage.BACKWARD):
         sites = []  # the newest moment then has nothing to do with it

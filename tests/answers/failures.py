@@ -244,7 +244,8 @@ def shapes_that_do_not_fit(run: Run) -> None:
 @case(
     "", "why-failed",
     cause=("two devices, cpu and meta", "y  f32[2]  on meta", "x  f32[2]  on cpu"),
-    advice="",
+    advice="y is on meta, x is on cpu: move one of them before",
+    never=("register_buffer",),
     counts=(0, 1),
 )  # fmt: skip
 def two_devices(run: Run) -> None:
@@ -254,6 +255,31 @@ def two_devices(run: Run) -> None:
 
     with contextlib.suppress(Exception):
         total(ones(2), torch.empty(2, device="cpu" if run.remedied else "meta"))
+
+
+@case(
+    "", "why-failed",
+    cause=("two devices, meta and cpu", "self.mask  f32[2, 2]  on cpu", "on meta"),
+    advice="a module takes self.mask with it (.to, .cuda) only as a buffer: register_buffer",
+    counts=(0, 1),
+)  # fmt: skip
+def mask_that_is_no_buffer(run: Run) -> None:
+    class Masked(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.weight = torch.nn.Parameter(ones(2, 2))
+            if run.remedied:
+                self.register_buffer("mask", torch.tril(ones(2, 2)))
+            else:
+                self.mask = torch.tril(ones(2, 2))
+
+        def forward(self, x: Any) -> Any:
+            h = x @ self.weight
+            return h @ self.mask  # cause
+
+    model = run.whole(Masked().to("meta"))
+    with contextlib.suppress(Exception):
+        model(ones(3, 2, device="meta"))
 
 
 @case(

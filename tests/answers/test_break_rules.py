@@ -128,6 +128,7 @@ FAILURES = {
     "gradient": ("gradient_of_another_shape", "shapes_that_do_not_fit"),
     "exported": ("run_by_the_export", "positions_of_one_length"),
     "no fake": ("operator_without_a_fake", "shapes_that_do_not_fit"),
+    "devices": ("mask_that_is_no_buffer", "shapes_that_do_not_fit"),
     "not begun": ("generator_in_one_graph", "recompilation_refused"),
     "recompilation refused": ("counter_in_one_graph", "recompilation_refused"),
     "stance": ("size_refused", "shapes_that_do_not_fit"),

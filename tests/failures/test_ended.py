@@ -132,6 +132,26 @@ def apply(x):
 
 apply(torch.ones(2))
 """
+LATE = """\
+import torch
+
+def copy_back(x: torch.Tensor) -> torch.Tensor:
+    # What torch raises of a device, in its own words: no device is needed for that.
+    raise RuntimeError(
+        "CUDA error: device-side assert triggered\\nCUDA kernel errors might be asynchronously "
+        "reported at some other API call, so the stacktrace below might be incorrect.\\nFor "
+        "debugging consider passing CUDA_LAUNCH_BLOCKING=1"
+    )
+
+copy = torch.library.custom_op("stepper_ended::copy_back", copy_back, mutates_args=())
+copy.register_fake(torch.empty_like)
+
+@torch.compile(backend="eager")
+def positive(x):
+    return copy(x * 3) + 1
+
+positive(torch.ones(2))
+"""
 HOSTILE = """\
 import torch
 
@@ -222,6 +242,15 @@ def test_the_native_engine_tells_it_too(tmp_path: Path) -> None:
     recording, said = ended(tmp_path, A_MODULE, "native")
     assert [failure.stage for failure in recording.failures()] == [FailedStage.RUNNING]
     assert "0/0 Net.forward: IndexError when its compiled code ran" in said
+
+
+def test_no_operation_is_blamed_for_what_a_device_says_late(tmp_path: Path) -> None:
+    _, said = ended(tmp_path, LATE)
+    assert "0/0 positive: RuntimeError when its compiled code ran\n" in said
+    assert "the device had failed before this was noticed: in which operation is not" in said
+    noticed = "noticed at CALL 1 for the node copy_back_default program.py:16 in positive"
+    assert noticed in said
+    assert "consider passing CUDA_LAUNCH_BLOCKING=1" in said
 
 
 def test_a_compiled_backward_is_told_without_a_function(tmp_path: Path) -> None:

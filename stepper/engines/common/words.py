@@ -20,4 +20,5 @@ def object_text(value: object) -> str:
     if meta is None:
         return in_words(value)
     name = type(value).__name__
-    return f"{name} {meta.brief}" + (", requires_grad" if meta.requires_grad else "")
+    device = "" if meta.device in ("", "cpu") else f" on {meta.device}"
+    return f"{name} {meta.brief}{device}" + (", requires_grad" if meta.requires_grad else "")

@@ -61,6 +61,11 @@ _TENSOR = re.compile(
     r"stride=\[(?P<stride>[^\]]*)\]\)$",
     re.S,
 )
+_BACKEND = re.compile(
+    r"(?:^|, )(?:Autograd|Sparse(?:Csr)?|Quantized|NestedTensor)?"
+    r"(CPU|CUDA|XPU|MPS|HPU|MTIA|XLA|Meta)(?:,|$)"
+)
+"""The dispatch keys that say the kind of a device."""
 _PLACE = re.compile(r"(?P<file>.*?) ?:(?P<line>\d+) in (?P<function>.*)", re.S)
 _WORDS_KEPT = 8_000
 """Texts of guards of which it is remembered what they say."""
@@ -506,10 +511,20 @@ def wanted_tensor(code: str) -> TensorMeta | None:
         dtype=fields["dtype"],
         shape=_sizes(fields["size"]),
         stride=_sizes(fields["stride"]),
-        device="cpu" if "CPU" in fields["keys"] else fields["device"],
+        device=_wanted_device(fields),
         requires_grad=fields["grad"] == "True",
         subclass="" if fields["cls"] == "Tensor" else fields["cls"],
     )
+
+
+def _wanted_device(fields: dict[str, str]) -> str:
+    """The device that a TENSOR_MATCH wants, of which it says the number, and the kind only among
+    the dispatch keys; empty: it is of a kind that is not known."""
+    kind = _BACKEND.search(fields["keys"])
+    if kind is None:
+        return ""
+    name, number = kind[1].lower(), fields["device"]
+    return f"{name}:{number}" if name not in ("cpu", "meta") and number.isdecimal() else name
 
 
 def _sizes(text: str) -> tuple[str, ...]:
@@ -549,8 +564,10 @@ def _tensor_difference(code: str, value: object) -> str:
             found.append(f"{name} [{shown}] ≠ [{', '.join(actual or ())}]")
     if (fields["grad"] == "True") != meta.requires_grad:
         found.append(f"requires_grad {fields['grad']} ≠ {meta.requires_grad}")
+    if (device := _wanted_device(fields)) not in ("", meta.device):
+        found.append(f"device {device} ≠ {meta.device}")
     if not found:
-        found.append(f"dispatch keys or device: {fields['keys']} wanted, on {meta.device}")
+        found.append(f"dispatch keys: {fields['keys']} wanted, on {meta.device}")
     return ", ".join(found)
 
 
