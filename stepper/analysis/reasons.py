@@ -30,6 +30,10 @@ METADATA = "TENSOR_SUBCLASS_METADATA_MATCH"
 COUNTED = "COUNT_ITERATOR_MATCH"
 NEXT = "next value"
 """What of an itertools.count is compared."""
+DEVICE_NUMBER = "device number"
+"""Which of several devices of one kind a tensor is on."""
+OF_A_DEVICE = frozenset({"dispatch keys", DEVICE_NUMBER})
+"""What differs of a tensor on another device, because it is on that."""
 A_TENSOR = "a tensor type"
 """What Dynamo calls the type that it has seen, whichever it was."""
 _TENSOR = re.compile(
@@ -45,6 +49,11 @@ _GRADIENTS = "Autograd"
 _TENSOR_ONE_SIDED = re.compile(
     r"tensor '(?P<source>.*?)' requires_grad mismatch\. expected requires_grad=(?P<expected>\d)"
 )
+_TENSOR_DEVICE = re.compile(
+    r"tensor '(?P<source>.*?)' Tensor device index mismatch\. "
+    r"Expected device index to be (?P<expected>\d+), actual (?P<actual>\d+)"
+)
+"""Two devices of one kind, which is not said."""
 _TENSOR_TYPE = re.compile(
     rf"expected type of '(?P<source>.*?)' to be (?P<expected>{A_TENSOR}), ' but found "
     r"<class '(?P<actual>[^']*)'>"
@@ -97,6 +106,7 @@ _KINDS = (
     (_METADATA, METADATA, "metadata"),
     (_TENSOR, "TENSOR_MATCH", ""),
     (_TENSOR_ONE_SIDED, "TENSOR_MATCH", "requires_grad"),
+    (_TENSOR_DEVICE, "TENSOR_MATCH", DEVICE_NUMBER),
     (_TENSOR_TYPE, "TENSOR_MATCH", "type"),
     (_TYPE, "TYPE_MATCH", "type"),
     (_IDENTITY, "ID_MATCH", "object"),
@@ -113,7 +123,7 @@ _KINDS = (
     (_UNREACHED, "", ""),
 )
 
-_PLAIN = frozenset({"value", "length", "rank", "size", "stride", "requires_grad", NEXT})
+_PLAIN = frozenset({DEVICE_NUMBER, "value", "length", "rank", "size", "stride", "requires_grad", NEXT})
 """What is compared with a plain value."""
 _DTYPES = {
     "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16",

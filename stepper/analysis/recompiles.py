@@ -36,6 +36,7 @@ from stepper.analysis.reasons import (
     COUNTED,
     METADATA,
     NEXT,
+    OF_A_DEVICE,
     Reason,
     parse_check,
     reasons_in,
@@ -353,7 +354,7 @@ def changes_of(tried: Tried) -> list[Change]:
                 Change(each.source, difference, each)
                 for difference in each.differences
                 if not (resized and difference.what == "stride")
-                and not ((each.source, "device") in every and difference.what == "dispatch keys")
+                and not ((each.source, "device") in every and difference.what in OF_A_DEVICE)
             ]
         else:
             found.append(Change(each.source, Difference(""), each))

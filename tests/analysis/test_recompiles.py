@@ -538,6 +538,8 @@ TENSOR = "TENSOR_MATCH"
         ("0/0: not hasattr(x, 'mask')",
          Reason("0/0", "NO_HASATTR", "x",
                 (Difference("attributes", Words("without 'mask'"), Words("with 'mask'")),))),
+        ("0/0: tensor 'x' Tensor device index mismatch. Expected device index to be 0, actual 1",
+         Reason("0/0", "TENSOR_MATCH", "x", (Difference("device number", 0, 1),))),
         ("0/0: GLOBAL_STATE changed: grad_mode ",
          Reason("0/0", "GLOBAL_STATE", "", (Difference("global state (grad_mode)"),))),
         ("0/1: 2 <= x.size()[0]  # f(x)  # a.py:7 in g", Reason("0/1", "SYMBOLIC_SHAPE_GUARD")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import pytest
@@ -29,31 +29,35 @@ CACHES = ("TORCHINDUCTOR_CACHE_DIR", "TRITON_CACHE_DIR")
 
 Outcome = subprocess.CompletedProcess[str]
 Run = Callable[..., Outcome]
+Alone = Callable[[str], tuple[int, str]]
+
+
+def _python(folder: Path, *arguments: str, **variables: str) -> Outcome:
+    """Runs Python in a folder of its own, with what Inductor and Triton have made for no other."""
+    caches = {name: str(folder / name) for name in CACHES}
+    return subprocess.run(
+        [sys.executable, *arguments],
+        cwd=folder, env=clean_environment() | caches | variables,
+        capture_output=True, text=True, check=False, timeout=600,
+    )  # fmt: skip
 
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs Python in a folder of its own, with what Inductor and Triton have made for no other."""
-
-    def python(*arguments: str, **variables: str) -> Outcome:
-        caches = {name: str(tmp_path / name) for name in CACHES}
-        return subprocess.run(
-            [sys.executable, *arguments],
-            cwd=tmp_path, env=clean_environment() | caches | variables,
-            capture_output=True, text=True, check=False, timeout=600,
-        )  # fmt: skip
-
-    return python
+    """Runs Python in a folder of its own."""
+    return partial(_python, tmp_path)
 
 
-@cache
-def alone(name: str) -> tuple[int, str]:
-    """What a program does without stepper."""
-    done = subprocess.run(
-        [sys.executable, PROGRAMS / f"{name}.py"],
-        env=clean_environment(), capture_output=True, text=True, check=False, timeout=600,
-    )  # fmt: skip
-    return done.returncode, done.stdout
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Alone:
+    """What a program does without stepper, by its name."""
+
+    @cache
+    def run(name: str) -> tuple[int, str]:
+        done = _python(tmp_path_factory.mktemp(name), str(PROGRAMS / f"{name}.py"))
+        return done.returncode, done.stdout
+
+    return run
 
 
 def recorded(run: Run, name: str, *options: str, **variables: str) -> Outcome:
@@ -71,7 +75,9 @@ def asked(run: Run, question: str, *arguments: str) -> str:
 
 @EACH
 @pytest.mark.parametrize("options", [(), ("--lookups", "--execute")], ids=["plain", "all"])
-def test_watching_changes_nothing(name: str, options: tuple[str, ...], run: Run) -> None:
+def test_watching_changes_nothing(
+    name: str, options: tuple[str, ...], run: Run, alone: Alone
+) -> None:
     """Not the results, nor how much of the device's memory is in use, nor how many CUDA graphs are
     recorded; and nothing waits for the device because of us."""
     done = recorded(run, name, *options)
@@ -81,7 +87,7 @@ def test_watching_changes_nothing(name: str, options: tuple[str, ...], run: Run)
 
 
 @pytest.mark.parametrize("name", NATIVE)
-def test_the_native_engine_does_what_is_done_without_it(name: str, run: Run) -> None:
+def test_the_native_engine_does_what_is_done_without_it(name: str, run: Run, alone: Alone) -> None:
     done = recorded(run, name, "--engine", "native", "--lookups")
     assert (done.returncode, done.stdout) == alone(name)
     assert "stopped watching" not in done.stderr
@@ -139,5 +145,5 @@ def test_entries_are_asked_and_run_by_hand(run: Run) -> None:
     arguments = [part for command in commands for part in ("-x", command)]
     said = run("-m", "stepper", "console", *arguments, str(PROGRAMS / "moved.py")).stdout
     assert "device cuda:0 ≠ cpu" in said
-    assert "f32[4] cuda:0" in said
+    assert "f32[4] on cuda:0" in said
     assert "CUDA is in use: no input can be tried in a copy of this process" in said

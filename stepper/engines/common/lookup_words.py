@@ -184,6 +184,6 @@ def _meta_differences(wanted: TensorMeta, meta: TensorMeta) -> list[Difference]:
         ]
     if wanted.requires_grad != meta.requires_grad:
         found.append(Difference("requires_grad", wanted.requires_grad, meta.requires_grad))
-    if wanted.device not in ("None", meta.device, meta.device.rpartition(":")[2]):
+    if wanted.device not in ("", meta.device):
         found.append(Difference("device", Words(wanted.device), Words(meta.device)))
     return found

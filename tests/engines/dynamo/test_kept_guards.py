@@ -9,7 +9,7 @@ import pytest
 import torch
 from torch._C._dynamo.eval_frame import _debug_get_cache_entry_list
 
-from stepper.engines.dynamo.guard_tree import GuardTree
+from stepper.engines.dynamo.guard_tree import GuardTree, wanted_tensor
 from stepper.engines.dynamo.kept_guards import again, keep
 
 
@@ -51,3 +51,32 @@ def test_guards_that_are_kept_are_those_of_the_tree(count: int) -> None:
 def test_guards_that_may_hold_an_object_of_the_program_are_not_kept() -> None:
     tree = _tree(_by_member, {1})
     assert keep(tree.root, tree.checks) is None
+
+
+@pytest.mark.parametrize(
+    ("keys", "number", "device"),
+    [
+        ("CPU, BackendSelect, ADInplaceOrView, AutogradCPU", "None", "cpu"),
+        ("Meta, BackendSelect, ADInplaceOrView, AutogradMeta", "None", "meta"),
+        ("CUDA, BackendSelect", "0", "cuda:0"),
+        ("SparseCsrCUDA, ADInplaceOrView, AutogradCUDA", "1", "cuda:1"),
+        ("PrivateUse1, AutogradPrivateUse1", "0", ""),
+    ],
+)
+def test_a_guard_on_a_tensor_says_the_number_of_its_device_alone(
+    keys: str, number: str, device: str
+) -> None:
+    wanted = wanted_tensor(
+        f"check_tensor(L['x'], Tensor, DispatchKeySet({keys}), torch.float32, device={number}, "
+        "requires_grad=False, size=[4], stride=[1])"
+    )
+    assert wanted is not None
+    assert wanted.device == device
+
+
+def test_so_torch_says_of_a_tensor_on_a_device_without_numbers() -> None:
+    torch._dynamo.reset()
+    torch.compile(_plain, backend="eager")(torch.ones(2, device="meta"), [2], _Holder())
+    [entry] = _debug_get_cache_entry_list(_plain.__code__)
+    rows = [check.row for check in GuardTree(entry.guard_manager).checks]
+    assert [row.wants.device for row in rows if row.wants is not None] == ["meta"]
