@@ -94,6 +94,7 @@ IN_ANALYSIS = {
         "": "torch's message",
         "_bounds": "the compiler's: a source",
         "_clause": "CPython's names of instructions",
+        "_devices": "torch's message, and the compiler's: a source",
         "_symbol": "torch's message",
     },
     "skipped_frames.py": {
@@ -134,6 +135,7 @@ IN_ANALYSIS = {
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
         "_written_inside": "torch's message, and its names of operators and sources",
+        "_noticed_late": "torch's message",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
     },
@@ -338,7 +340,6 @@ ELSEWHERE = {
     },
     "debuggee/evaluator.py": {"place_of": "a path"},
     "report/entries.py": {"_chosen": "the compiler's: a source"},
-    "engines/common/lookup_words.py": {"_meta_differences": "torch's: a device"},
     "engines/common/variations.py": {"variations": "the compiler's: a source"},
     "engines/dynamo/bytecode.py": {"active_names": "Python's: the name of an instruction"},
     "engines/dynamo/kept_guards.py": {"_holds_nothing": "torch's: a guard's words"},

@@ -102,7 +102,7 @@ class Failed(msgspec.Struct, frozen=True):
     @property
     def late(self) -> bool:
         """Whether a device had failed before, and it was only noticed here."""
-        return _LATE.search(self.failure.message) is not None
+        return _noticed_late(self.failure)
 
     @property
     def suppressed(self) -> bool:
@@ -320,7 +320,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         failure.stage in OUTSIDE and not certain
     )
     sites = [] if outside else way_to(recording, blamed)
-    certain = certain and _LATE.search(failure.message) is None
+    certain = certain and not _noticed_late(failure)
     before = item is not None and _walk_at(recording, blamed) != item
     if not certain and (before or failure.stage is FailedStage.BACKWARD):
         sites = []  # the newest moment then has nothing to do with it
@@ -344,6 +344,10 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         inner="" if item is None else name_inside(recording, item),
         shown="" if called is None else compiled_name(recording, called),
     )
+
+
+def _noticed_late(failure: Failure) -> bool:
+    return _LATE.search(failure.message) is not None
 
 
 def _own(sites: list[Site]) -> int:
