@@ -123,7 +123,9 @@ _KINDS = (
     (_UNREACHED, "", ""),
 )
 
-_PLAIN = frozenset({DEVICE_NUMBER, "value", "length", "rank", "size", "stride", "requires_grad", NEXT})
+_PLAIN = frozenset(
+    {DEVICE_NUMBER, "value", "length", "rank", "size", "stride", "requires_grad", NEXT}
+)
 """What is compared with a plain value."""
 _DTYPES = {
     "Float": "float32", "Double": "float64", "Half": "float16", "BFloat16": "bfloat16",
