@@ -167,7 +167,7 @@ class Failure(msgspec.Struct, frozen=True):
         return None if self.find_origin is None else self.find_origin()
 
 
-class Tried(msgspec.Struct, frozen=True):
+class Tried(msgspec.Struct, frozen=True, dict=True):
     """An entry that did not match."""
 
     entry: str
@@ -176,6 +176,10 @@ class Tried(msgspec.Struct, frozen=True):
     """The translation that made it, when it was recorded."""
     failures: tuple[Failure, ...]
     """Empty: it is not known why."""
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        return changes_of(self)  # once, since each later call is compared with these
 
     @property
     def relation(self) -> Failure | None:
@@ -233,8 +237,7 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def tried(self) -> Sequence[Tried]:
-        """The entries, in the order in which they were tried, as far as that is known. Looked for
-        when it is first asked for: of thousands of functions each is told by itself."""
+        """The entries, in the order in which they were tried, as far as that is known."""
         return self.find_tried()
 
     @property
@@ -268,8 +271,7 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
         found: Tried | None = None
         least = (True, 0, 0, 0)
         for each in self.tried:
-            changes = changes_of(each)
-            if not changes:
+            if not (changes := each.changes):
                 continue
             known = all((each.entry, change.source, change.by) in met for change in changes)
             known = known or any(failure.decides for failure in each.failures)
@@ -379,9 +381,8 @@ def recompilations(
         function: only of functions with this in their name; empty: all.
         after: only those in walks after this one.
     """
-    reader = recording.derived(_Reader)
     return [
-        reader.read(item)
+        recompilation(recording, item)
         for item in compiled_again(recording)
         if item.id > after and is_meant(recording, item, function)
     ]
@@ -457,11 +458,10 @@ class _Reader:
 
     def _new(self, item: Translation) -> Recompilation:
         lookup = self._calls.before(item)
-        limit = item.reason if item.id in self._limits else ""
         return Recompilation(
-            item, lookup, partial(self._entries, item, lookup), limit,
-            partial(self._wanted_before, item), lambda: self._wants(item.code)[item.id].all,
-            partial(self._met_before, item),
+            item, lookup, partial(self._entries, item, lookup),
+            item.reason if item.id in self._limits else "", partial(self._wanted_before, item),
+            lambda: self._wants(item.code)[item.id].all, partial(self._met_before, item),
         )  # fmt: skip
 
     def _entries(self, item: Translation, lookup: Translation | None) -> Sequence[Tried]:
@@ -476,7 +476,7 @@ class _Reader:
             for before in itertools.islice(made, _FEW)
             if before.cache_size
             for tried in self.read(before).tried
-            for change in changes_of(tried)
+            for change in tried.changes
         }
 
     # From a recorded lookup
