@@ -107,12 +107,17 @@ def as_installed(recording: Recording, made: Translation, said: str) -> str:
     """A condition on sizes as the entry has it: Dynamo says why an entry did not match without
     `L[…]` around the names of locals. What is no condition of the entry is left as it is."""
     codes = _all_conditions(recording, made)
-    return next((code for code in codes if unscoped(code) == said), said)
+    return next((code for code in codes if _says(code, said)), said)
 
 
 def is_condition(recording: Recording, made: Translation, said: str) -> bool:
     """Whether what Dynamo says is a condition on sizes and numbers of an entry."""
-    return any(unscoped(code) == said for code in _all_conditions(recording, made))
+    return any(_says(code, said) for code in _all_conditions(recording, made))
+
+
+def _says(code: str, said: str) -> bool:
+    written = unscoped(code)
+    return written == said or comparisons(written) == comparisons(said)
 
 
 def _all_conditions(recording: Recording, made: Translation) -> list[str]:
@@ -282,15 +287,28 @@ def holds(expression: str, values: Mapping[str, float]) -> bool | None:
         return None
 
 
+class _Named(ast.NodeTransformer):
+    """Makes a name of each source, once: an expression is computed for dozens of values."""
+
+    def _name(self, node: ast.expr) -> ast.expr:
+        return ast.Name(ast.unparse(node))
+
+    visit_Subscript = visit_Attribute = _name
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        return (
+            self._name(node) if isinstance(node.func, ast.Attribute) else self.generic_visit(node)
+        )
+
+
 @lru_cache(maxsize=1_000)
 def _parsed(expression: str) -> ast.expr:
-    return ast.parse(expression, mode="eval").body
+    parsed: ast.Expression = _Named().visit(ast.parse(expression, mode="eval"))
+    return parsed.body
 
 
 def _computed(node: ast.expr, values: Mapping[str, float]) -> float:
     match node:
-        case ast.Subscript() | ast.Call(func=ast.Attribute()) | ast.Attribute():
-            return values[ast.unparse(node)]
         case ast.UnaryOp(op=ast.Not() | ast.Invert(), operand=of):
             return not _computed(of, values)
         case ast.BoolOp(op=op, values=sides):

@@ -25,8 +25,9 @@ from stepper.analysis.failures import (
 )
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
+from stepper.analysis.recompile_advice import REFUSED
 from stepper.analysis.recompile_lines import tried_lines
-from stepper.analysis.recompiles import failed_checks, failed_guards
+from stepper.analysis.recompiles import Tried, failed_checks, failed_guards, recompilation
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.shapes import symbols_at
 from stepper.analysis.sites import in_torch, program_line, site_at
@@ -186,6 +187,16 @@ def _alike(recording: Recording, failed: Failed) -> tuple[object, ...]:
     return failed.name, failure.stage, failure.exception, failure.message, failed.place, guards
 
 
+def _tried(recording: Recording, failed: Failed) -> Iterator[Tried]:
+    """The entries that did not fit, where that was the failure; without a recorded lookup by what
+    the compiler said, and what follows from that."""
+    item = failed.translation
+    if failed.lookup is not None:
+        yield from failed_checks(recording, failed.lookup)
+    elif failed.failure.exception in REFUSED and item is not None:
+        yield from recompilation(recording, item).tried
+
+
 def _failed(
     recording: Recording, group: list[Failed], number: int, trying: Trying | None
 ) -> Iterator[Line]:
@@ -214,9 +225,9 @@ def _failed(
     yield from blamed_lines(recording, failed)
     if failed.lookup is not None and failed.lookup.reason:
         yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
-        told: set[tuple[str, str, str]] = set()
-        for tried in itertools.islice(failed_checks(recording, failed.lookup), _MOST_ENTRIES):
-            yield from tried_lines(recording, tried, told)
+    told: set[tuple[str, str, str]] = set()
+    for tried in itertools.islice(_tried(recording, failed), _MOST_ENTRIES):
+        yield from tried_lines(recording, tried, told)
     if failed.inside is not None and failed.certain:
         inside = failed.inside
         yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")

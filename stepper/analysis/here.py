@@ -36,7 +36,6 @@ from stepper.analysis.recompile_lines import (
     spelling_of,
 )
 from stepper.analysis.recompiles import (
-    Failure,
     Recompilation,
     Tried,
     changes_of,
@@ -48,6 +47,7 @@ from stepper.analysis.shape_lines import size_lines, step_lines
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.sites import Site, site_at, way_to
 from stepper.analysis.sources import unscoped
+from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.walks import Calls, compiled_again
 from stepper.client.frame_names import (
     brief_compiled_name,

@@ -18,7 +18,7 @@ from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import function_name, place_text
 from stepper.model.datum import Words, text_of
-from stepper.model.lookup import Aspect
+from stepper.model.lookup import INVALID, Aspect
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
@@ -166,6 +166,8 @@ def _length(it: Changing) -> str:
             f"What a call hands over is a constant of the graph: give it {same} in "
             "each call, with None, say, where there is nothing to tell."
         )
+    if it.series.kind == "DICT_LENGTH":
+        return _submodules(it) or _keys(it)
     return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
@@ -254,8 +256,14 @@ def _another(it: Changing) -> bool:
     return any(isinstance(value, Words) and value.another for value in it.series.values)
 
 
+def _has_died(it: Changing) -> bool:
+    """Whether it is known of another call that the object had died."""
+    same = (each for each in it.history.series if each.source == it.series.source)
+    return any(each.kind == INVALID for each in same)
+
+
 def _few_objects(it: Changing) -> str:
-    if _another(it):
+    if _another(it) or _has_died(it):
         return ""
     if it.wraps:
         return _wrapper(it)
@@ -281,6 +289,8 @@ def _code_again(it: Changing) -> str:
 
 
 def _object_again(it: Changing) -> str:
+    if _has_died(it):
+        return ""
     return (
         f"Each object that is handed over as {it.name} is compiled by itself. If there are few, as "
         "the layers of a model, that is the price; if the program makes one for each call, make it "

@@ -7,17 +7,21 @@ enumeration that the code compares with, say.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
 from stepper.analysis.reasons import identity_in
 from stepper.analysis.sources import path_of, spelled, unscoped
+from stepper.analysis.walks import free_variables
 from stepper.model.datum import UNKNOWN, Words
 from stepper.model.lookup import Difference
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
+CODE = ".__code__"
+"""By what a function is guarded."""
 _OBJECT = "object"
 
 
@@ -27,6 +31,7 @@ class Objects:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._known: dict[int, dict[str, tuple[str, Words]]] = {}
+        self._called: dict[int, dict[str, tuple[int, Words]]] = {}
 
     def of(self, item: Translation) -> dict[str, tuple[str, Words]]:
         """Which objects the entry wants that a compilation made, by their sources: the number of
@@ -46,6 +51,39 @@ class Objects:
         for source, (number, words) in self.of(entry).items():
             if source in now and now[source][0] != number:
                 yield source, Difference(_OBJECT, words)
+
+    def other_functions(
+        self, entry: Translation, item: Translation
+    ) -> Iterator[tuple[str, Difference]]:
+        """Which functions that the compiled one wraps, as a decorator's does, are others in two
+        compilations: each was followed into."""
+        now = self._wrapped(item)
+        for source, (code, words) in self._wrapped(entry).items():
+            if source in now and now[source][0] != code:
+                yield f"{source}{CODE}", Difference(_OBJECT, words, now[source][1])
+
+    def _wrapped(self, item: Translation) -> dict[str, tuple[int, Words]]:
+        """The code of each function that a compilation followed into and that is a variable of a
+        function around the compiled one, by the variable."""
+        if item.id not in self._called:
+            found: dict[str, tuple[int, Words]] = {}
+            free = free_variables(self._recording.code(item.code))
+            first = self._recording.attempts(item.id)[:1] if free else []
+            frames = {
+                frame.call_moment: self._recording.code(frame.code)
+                for attempt in first
+                for frame in self._recording.frames(attempt.id)
+            }
+            for attempt in first:
+                for guard in self._recording.guards(None, attempt=attempt.id):
+                    path = path_of(guard.source) if guard.kind == "CLOSURE_MATCH" else None
+                    code = frames.get(guard.moment)
+                    if path and not path.steps and path.root in free and code is not None:
+                        place = f"{os.path.basename(code.filename)}:{code.first_line}"
+                        words = Words(f"{code.qualname} at {place}")
+                        found[unscoped(guard.source)] = code.id, words
+            self._called[item.id] = found
+        return self._called[item.id]
 
     def named(
         self,

@@ -27,6 +27,7 @@ _COMMENT = re.compile(r"(?<!\s)(?:\s{2,}+# |\s++# (?=.*# ))|\nUser stack trace:"
 _AS_TENSOR = "___as_tensor("
 """With it torch up to 2.11 compares a float that is an input of the graph with itself."""
 METADATA = "TENSOR_SUBCLASS_METADATA_MATCH"
+MARKED = "DIMENSION_DYNAMIC_MARKING_GUARD"
 COUNTED = "COUNT_ITERATOR_MATCH"
 NEXT = "next value"
 """What of an itertools.count is compared."""
@@ -61,6 +62,8 @@ _TENSOR_TYPE = re.compile(
 _TYPE = re.compile(
     r"___check_type_id\((?P<source>.*), \d+\)(?:, type=<class '(?P<expected>[^']*)'>)?"
 )
+_DICT_OF_ANOTHER_TYPE = re.compile(r"TYPE_MISMATCH\((?P<source>.*)\)$")
+"""How Dynamo words that what it reads by keys is another kind of dictionary."""
 _IDENTITY = re.compile(r"___check_obj_id\((?P<source>.*), \d+\)(?:, type=(?P<expected>.*))?")
 _THIS_OBJECT = re.compile(
     r"___check_obj_id\((?P<source>[^,]+), (?P<number>\d+)\)(?:, type=(?P<kind>.*))?"
@@ -95,8 +98,19 @@ _COUNTED = re.compile(
     r"___normalize_count_iter\((?P<source>.+)\) == \((?P<expected>[^,()]+), [^,()]+\)"
 )
 """How Dynamo words where an itertools.count stands: the number that it gives next, and the step."""
-_UNREACHED = re.compile(r"(?:KeyError on|IndexError on|getattr failed on source) (?P<source>\S.*)")
+_UNREACHED = re.compile(
+    r"(?:KeyError on|IndexError on|getattr failed on source|\w+: Not a \w[\w ]* on)"
+    r" (?P<source>\S.*)"
+)
 """How Dynamo words that it came to no value at all."""
+
+_NAN = re.compile(
+    r"\(type\((?P<source>[^()]+)\) is (?P<type>float|complex) and __\w+_is(?P<expected>nan)\("
+)
+_MODES = re.compile(r"___check_torch_function_mode_stack\(\)")
+_DUPLICATE = re.compile(r'Duplicate tensors found: \["(?P<other>[^"]*)", "(?P<source>[^"]*)"\]')
+_MARKED = re.compile(r"_has_dynamo_dim_marking is present ")
+"""How Dynamo words that a dimension is marked that was not; it does not say of which tensor."""
 
 _METADATA = re.compile(r"___check_metadata_\d+_c")
 """How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""
@@ -109,12 +123,17 @@ _KINDS = (
     (_TENSOR_DEVICE, "TENSOR_MATCH", DEVICE_NUMBER),
     (_TENSOR_TYPE, "TENSOR_MATCH", "type"),
     (_TYPE, "TYPE_MATCH", "type"),
+    (_DICT_OF_ANOTHER_TYPE, "DICT_MANAGER", "type"),
     (_IDENTITY, "ID_MATCH", "object"),
     (_LENGTH, "LENGTH_CHECK", "length"),
     (_KEYS, "DICT_LENGTH", "length"),
     (_EMPTY, "LENGTH_CHECK", "length"),
     (_STATE, "GLOBAL_STATE", "global state"),
     (_BACKEND, "BACKEND", "backend"),
+    (_NAN, "FLOAT_IS_NAN", "value"),
+    (_MODES, "TORCH_FUNCTION_MODE_STACK", ""),
+    (_DUPLICATE, "NO_TENSOR_ALIASING", ""),
+    (_MARKED, MARKED, ""),
     (_SIZE, "SYMBOLIC_SHAPE_GUARD", ""),
     (_NONE, "NONE_MATCH", "value"),
     (_SAME, "OBJECT_ALIASING", "identity"),
@@ -123,6 +142,11 @@ _KINDS = (
     (_UNREACHED, "", ""),
 )
 
+_IN_OUR_WORDS = {
+    _DIED: "an object that it depends on has died: {source}",
+    _DUPLICATE: "{source} is the same tensor as {other}",
+}
+"""What recorded lookups say where Dynamo has other words."""
 _PLAIN = frozenset(
     {DEVICE_NUMBER, "value", "length", "rank", "size", "stride", "requires_grad", NEXT}
 )
@@ -225,7 +249,7 @@ def parse_reason(reason: str) -> Reason:
             kind,
             unscoped(found.get("source") or ""),
             tuple(filter(None, (_difference(pattern, what, found),))),
-            text,
+            _IN_OUR_WORDS[pattern].format(**found) if pattern in _IN_OUR_WORDS else text,
             pattern is _UNREACHED,
         )
     if (compared := _equality(words)) is not None:

@@ -17,7 +17,7 @@ from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
-from stepper.analysis.size_rules import SIZE_RULES, below_two, one_side, were_equal
+from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.sources import path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
@@ -227,9 +227,6 @@ def _relations(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
     for each in entries.history.recompilations:
         first = None if each.nearest is None else each.nearest.relation
         if first is None or first.kind not in LEAVES:
-            continue
-        if alone := below_two(entries, each):
-            yield alone
             continue
         if equal.isdisjoint(step.id for step in first.conditions):
             spell = spelling(entries.recording, each.translation)

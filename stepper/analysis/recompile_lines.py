@@ -15,7 +15,6 @@ from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import (
-    Failure,
     Recompilation,
     Tried,
     failed_checks,
@@ -26,6 +25,7 @@ from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
+from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.walks import compilations, interventions
 from stepper.client.frame_names import compiled_name, event_text, is_meant
 from stepper.client.names import brief_source
@@ -89,7 +89,7 @@ def _instead(recording: Recording, function: str, after: int) -> str:
     if Outcome.COMPILED not in outcomes:
         return "; none was compiled"
     if not recording.lookups():
-        return ""
+        return "; a call for which nothing was compiled is recorded only with --lookups"
     if any(_uncompiled(recording, function, after)):
         return ""
     return ": each call found an entry, or was the first"

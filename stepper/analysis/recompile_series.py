@@ -16,9 +16,10 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.analysis.conditions import LEAVES
-from stepper.analysis.recompiles import Failure, Recompilation, changes_of
+from stepper.analysis.recompiles import Recompilation, changes_of
 from stepper.analysis.sites import in_dynamo
 from stepper.analysis.sources import unscoped
+from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.walks import compilations
 from stepper.client.text import ELLIPSIS, clip, one_line
 from stepper.model.capabilities import Capabilities

@@ -25,15 +25,14 @@ from stepper.analysis.conditions import (
     LEAVES,
     SHAPE_ENV,
     as_installed,
-    decided_by,
     is_condition,
 )
 from stepper.analysis.guarded_names import CONTENT, closed_over
-from stepper.analysis.objects import Objects
+from stepper.analysis.objects import CODE, Objects
 from stepper.analysis.origins import Origin, origin_of
 from stepper.analysis.reasons import (
     A_TENSOR,
-    COUNTED,
+    MARKED,
     METADATA,
     NEXT,
     OF_A_DEVICE,
@@ -42,16 +41,25 @@ from stepper.analysis.reasons import (
     reasons_in,
     reasons_of,
 )
-from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sites import in_dynamo
-from stepper.analysis.sources import Path, path_of, spelled, unscoped
+from stepper.analysis.sources import Path, path_of, unscoped
+from stepper.analysis.unmet_guards import (
+    STATE,
+    Failure,
+    conditions_behind,
+    differing_state,
+    failure_at,
+    inferred_failure,
+    installed,
+    said_failure,
+    with_state,
+)
 from stepper.analysis.walks import (
     Calls,
     compilations,
     compiled_again,
     expressions_in,
     free_variables,
-    source_of,
 )
 from stepper.analysis.wanted import (
     Wanted,
@@ -60,14 +68,11 @@ from stepper.analysis.wanted import (
     symbolic,
     varying,
     wanted_and_had,
-    wants_of,
 )
 from stepper.client.frame_names import is_meant
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike, literal, text_of
-from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
-from stepper.model.program import UserLine
-from stepper.model.shapes import ShapeStep, ShapeStepKind
+from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike
+from stepper.model.lookup import INVALID, Aspect, Difference
 from stepper.model.trace import (
     EventKind,
     Guard,
@@ -78,36 +83,17 @@ from stepper.model.trace import (
 )
 from stepper.recording.reader import Recording
 
-_SAME_LEAF = {
-    "EQUALS_MATCH": ("EQUALS_MATCH", "CONSTANT_MATCH"),
-    "LENGTH_CHECK": ("SEQUENCE_LENGTH",),
-    "DICT_LENGTH": ("SEQUENCE_LENGTH", "DICT_KEYS_MATCH"),
-    "OBJECT_ALIASING": ("DUPLICATE_INPUT",),
-    "ID_MATCH": ("ID_MATCH", "CLOSURE_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "CLASS_MATCH"),
-}
-"""Leaf guards by the GuardBuilder methods that make them, where the names differ."""
-
-_OF_STATE: dict[str, tuple[str, ...]] = {
-    "GLOBAL_STATE": (),
-    "TORCH_FUNCTION_MODE_STACK": ("function_modes",),
-    "DEFAULT_DEVICE": ("default_device",),
-}
-"""What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
-_STATE = "GLOBAL_STATE"
-_OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
-_STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
-
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
 
-_CODE = ".__code__"
 _METHOD = ".__func__"
-_OF_DYNAMO = ((), (_METHOD,), (_CODE,), (_METHOD, _CODE))
+_OF_DYNAMO = ((), (_METHOD,), (CODE,), (_METHOD, CODE))
 """How guards look at what a function of Dynamo's own wraps, which can be a bound method."""
 _SIZES = ("size", "stride")
+_MADE_BY = {METADATA: METADATA, MARKED: "TENSOR_MATCH"}
+"""Leaf guards of which the compiler does not say what they look at, by Dynamo's guards that make
+them."""
 _REFUSED = "RecompileError"
-_CURRENT_DEVICE = "utils_device.CURRENT_DEVICE"
-"""How Dynamo's guards come to the default device."""
 _STRIDE = ".stride()"
 
 _A_TENSOR = Words(A_TENSOR)
@@ -118,53 +104,6 @@ _COMPARED = 64
 """Entries that a compilation is compared with when lookups were not recorded, the newest. More than
 Dynamo lets a function have, unless its limit was raised; to compare each with all others would
 take minutes for a thousand."""
-
-
-class Failure(msgspec.Struct, frozen=True):
-    """A guard of an entry that the call did not pass."""
-
-    kind: str
-    """Name of the leaf guard."""
-    source: str
-    """The expression guarded; empty for global state, or when it is not known."""
-    differences: tuple[Difference, ...] = ()
-    text: str = ""
-    """The failure in words, when no difference is known."""
-    user_line: UserLine | None = None
-    """The line that made the compiler depend on it."""
-    saw: Datum = UNKNOWN
-    """For a condition on sizes, the value that did not fit, or each by its expression."""
-    moment: MomentId | None = None
-    """The moment of the check in the recorded lookup."""
-    nanoseconds: int | None = None
-    behind: bool = False
-    """Dynamo had found another one before, and did not look at this one."""
-    inferred: bool = False
-    """Not recorded: it follows from what the new compilation wants differently."""
-    missing: bool = False
-    """There is no such value: it could not be got to."""
-    decides: bool = False
-    """It says that the function is there for another call of what it wraps: a decorator's wrapper
-    has one code for all that it wraps, and what else differs, its arguments, follows from that."""
-    find_origin: Callable[[], Origin] | None = None
-    find_conditions: Callable[[], list[ShapeStep]] | None = None
-
-    @property
-    def conditions(self) -> list[ShapeStep]:
-        """The decisions about sizes from which the guard comes; looked for like the origin."""
-        return [] if self.find_conditions is None else self.find_conditions()
-
-    @property
-    def asking(self) -> ShapeStep | None:
-        """The first of them for which a line of the program asks."""
-        guards = (step for step in self.conditions if step.kind is ShapeStepKind.GUARD)
-        return next((step for step in guards if step.program_stack), None)
-
-    @property
-    def origin(self) -> Origin | None:
-        """Where the guard came from; None when that is not known. It is looked for when it is first
-        asked for, since that takes the state of a moment."""
-        return None if self.find_origin is None else self.find_origin()
 
 
 class Tried(msgspec.Struct, frozen=True, dict=True):
@@ -486,7 +425,7 @@ class _Reader:
             for check in entry.checks:
                 if check.moment == moment and check.verdict is Verdict.FAIL:
                     guard = self._recording.guard_program(entry.code)[check.place]
-                    failure = _failure(guard, check, entry.entry, [])
+                    failure = failure_at(guard, check, entry.entry, [])
                     return self._tried(lookup, entry.entry, [failure])
         return None
 
@@ -497,7 +436,7 @@ class _Reader:
             guards = self._recording.guard_program(entry.code)
             failed = [each for each in entry.checks if each.verdict is Verdict.FAIL]
             failures = [
-                self._compares(item, _failure(guards[check.place], check, entry.entry, said))
+                self._compares(item, failure_at(guards[check.place], check, entry.entry, said))
                 for check in (*failed, *entry.behind)
             ]
             unknown = {
@@ -510,7 +449,7 @@ class _Reader:
             words = [each for each in words if not failures or each.source in unknown]
             if words:
                 wants = self._wants(item.code)[item.id].call
-                failures = [*(_said(each, wants) for each in words), *failures]
+                failures = [*(said_failure(each, wants) for each in words), *failures]
             yield self._tried(item, entry.entry, failures)
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:
@@ -547,7 +486,7 @@ class _Reader:
         looks: list[Callable[[], Tried]] = []
         for label, words in about.items():
             if label not in known:
-                failure = _said(words, self._wants(item.code)[item.id].call)
+                failure = said_failure(words, self._wants(item.code)[item.id].call)
                 looks.append(partial(self._tried, item, label, [failure]))
         # What the compiler has spoken of comes first.
         entries.sort(key=lambda each: each.compile_id not in about)
@@ -560,27 +499,25 @@ class _Reader:
         """An entry, as far as it wants something else than the compilation that followed."""
         wanted = self._wants(item.code)
         new = wanted[item.id]
-        failures = [_said(words, new.call)] if words is not None else []
+        said = None if words is None else said_failure(words, new.call, wanted[entry.id].all)
+        failures = [] if said is None else [said]
         known = {(f.source, d.aspect) for f in failures for d in f.differences}
         for source, difference in differing(wanted[entry.id].unlike, new.unlike | new.had):
+            if difference.what == "value" and (source, Aspect("type")) in known:
+                continue  # of another type it is another value
             of_another = CONTENT in source and self._of_another_function(entry, item, source)
             if (source, difference.aspect) not in known and not of_another:
-                failures.append(
-                    Failure(
-                        _kind_of(source, difference.what),
-                        source,
-                        (difference,),
-                        behind=bool(known),
-                        inferred=True,
-                    )
-                )
+                failures.append(inferred_failure(source, difference, behind=bool(known)))
         died = {unscoped(each.source) for each in failures if each.kind == INVALID}
         for source, other in self._objects.others(entry, item):
             if (source, other.aspect) not in known and source not in died:
                 failures.append(Failure("ID_MATCH", source, (other,), behind=True, inferred=True))
+        for source, other in self._objects.other_functions(entry, item):
+            if (source, other.aspect) not in known:
+                failures.append(Failure("ID_MATCH", source, (other,), behind=True, inferred=True))
         failures = [self._with_objects(entry, item, each) for each in failures]
-        if not any(each.kind == _STATE for each in failures) and self._of_state(entry, item):
-            failures.append(Failure(_STATE, "", (Difference(""),), behind=True, inferred=True))
+        if not any(each.kind == STATE for each in failures) and self._of_state(entry, item):
+            failures.append(Failure(STATE, "", (Difference(""),), behind=True, inferred=True))
         return self._tried(item, entry.compile_id, failures)
 
     def _with_objects(self, entry: Translation, item: Translation, failure: Failure) -> Failure:
@@ -604,9 +541,7 @@ class _Reader:
         guard on it."""
         attempts = self._recording.attempts(entry.id)
         guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
-        return any(each.kind == _STATE for each in guards) and any(
-            _differing_state(entry, item, ())
-        )
+        return any(each.kind == STATE for each in guards) and any(differing_state(entry, item, ()))
 
     def _wants(self, code: int) -> dict[int, Wants]:
         """What each compilation of a function wants, by its id."""
@@ -632,37 +567,40 @@ class _Reader:
         candidates = (each for each in self._by_id.get(entry, ()) if each.id < item.id)
         made = max(candidates, key=lambda each: each.id, default=None)
         if made is not None:
-            named = [self._of_metadata(made, each) for each in failures]
-            failures = [self._with_origin(made, _with_state(made, item, each)) for each in named]
+            named = [self._of_one(made, each) for each in failures]
+            failures = [self._with_origin(made, with_state(made, item, each)) for each in named]
         failures = [self._wrapping(item, each) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))
 
-    def _of_metadata(self, made: Translation, failure: Failure) -> Failure:
-        """With the tensor whose metadata it is, where no other comes into question."""
-        attempts = self._recording.attempts(made.id) if failure.kind == METADATA else []
-        guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
-        sources = {unscoped(each.source) for each in guards if each.kind == METADATA}
-        if failure.source or len(sources) != 1:
+    def _of_one(self, made: Translation, failure: Failure) -> Failure:
+        """With the tensor of which the compiler does not say which it is, where no other comes into
+        question; and with the only value that a condition is about."""
+        if not failure.kind and is_condition(self._recording, made, failure.text):
+            failure = msgspec.structs.replace(failure, kind=SHAPE_ENV)
+        if failure.source or failure.kind not in {*_MADE_BY, *LEAVES}:
             return failure
-        return msgspec.structs.replace(failure, source=sources.pop())
+        if failure.kind in LEAVES:
+            sources = expressions_in(as_installed(self._recording, made, failure.text))
+        else:
+            attempts = self._recording.attempts(made.id)
+            guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
+            kind = _MADE_BY[failure.kind]
+            sources = {each.source for each in guards if each.kind == kind}
+        if len(sources) != 1:
+            return failure
+        return msgspec.structs.replace(failure, source=unscoped(sources.pop()))
 
     def _wrapping(self, item: Translation, failure: Failure) -> Failure:
         path = path_of(failure.source)
-        ways = _OF_DYNAMO if in_dynamo(item.filename) else ((_CODE,),)
+        ways = _OF_DYNAMO if in_dynamo(item.filename) else ((CODE,),)
         if path is None or path.steps not in ways:
             return failure
         free = free_variables(self._recording.code(item.code))
         return msgspec.structs.replace(failure, decides=path.root in free)
 
     def _with_origin(self, made: Translation, failure: Failure) -> Failure:
-        if (
-            not failure.kind
-            and not failure.source
-            and is_condition(self._recording, made, failure.text)
-        ):
-            failure = msgspec.structs.replace(failure, kind=SHAPE_ENV)
         failure = msgspec.structs.replace(
-            failure, find_conditions=partial(_conditions, self._recording, made, failure)
+            failure, find_conditions=partial(conditions_behind, self._recording, made, failure)
         )
         key = (made.id, failure.kind, failure.source, failure.text)
         if key not in self._installed:
@@ -672,14 +610,18 @@ class _Reader:
                 if attempts and failure.source
                 else []
             )
-            self._installed[key] = _installed(guards, failure)
+            self._installed[key] = installed(guards, failure)
         guard = self._installed[key]
         if guard is None:
             return failure
         if any(each.expected == _A_TENSOR for each in failure.differences):
             failure = self._of_type(failure, guard)
-        origin = partial(self._origin, guard)
-        return msgspec.structs.replace(failure, find_origin=origin, source=guard.source)
+        origin, source = partial(self._origin, guard), unscoped(failure.source)
+        scoped = next(
+            (each for each in (guard.source, guard.source + CODE) if unscoped(each) == source),
+            failure.source,
+        )
+        return msgspec.structs.replace(failure, find_origin=origin, source=scoped)
 
     def _of_type(self, failure: Failure, guard: Guard) -> Failure:
         """With the type of the tensor that the entry was made for."""
@@ -698,103 +640,3 @@ class _Reader:
         if found is None:
             found = self._origins[guard.id] = origin_of(self._recording, guard)
         return found
-
-
-def _conditions(recording: Recording, made: Translation, failure: Failure) -> list[ShapeStep]:
-    """For a size that was a symbol and became a number, what made it one; for a condition on sizes,
-    where it was asked for."""
-    found: list[ShapeStep] = []
-    for each in failure.differences:
-        if each.what == "size" and each.at is not None and failure.source:
-            size = fixing(recording, made, failure.source, each.at)
-            cause = None if size is None else cause_of(size)
-            found += [] if cause is None else [cause]
-    if found:
-        return found
-    condition = as_installed(recording, made, failure.text)
-    if expressions_in(condition):
-        return decided_by([*sizes(recording, made)], condition)
-    if ".size()" in failure.source:
-        return conditions_on([*sizes(recording, made)], {failure.source})
-    return []
-
-
-def _with_state(made: Translation, item: Translation, failure: Failure) -> Failure:
-    """A guard on torch's state, with what of it differs between two compilations."""
-    of = _OF_STATE.get(failure.kind)
-    if of is None or made.state == item.state:
-        return failure
-    differences = tuple(_differing_state(made, item, of))
-    return msgspec.structs.replace(failure, differences=differences or failure.differences)
-
-
-def _differing_state(
-    made: Translation, item: Translation, of: tuple[str, ...]
-) -> Iterator[Difference]:
-    """What of torch's state differs between two compilations, of these names; of none: all that
-    have no guard of their own."""
-    for name, before in made.state.items():
-        now = item.state.get(name, before)
-        if (name in of or (not of and name not in _STATE_APART)) and now != before:
-            yield Difference(name, Words(before), Words(now))
-
-
-def _installed(guards: list[Guard], failure: Failure) -> Guard | None:
-    """The installed guard that a leaf belongs to: of those on its source the one that says the
-    same, as several ask a dictionary each for another key, else the nearest by kind."""
-    source = unscoped(failure.source)
-    here = [guard for guard in guards if unscoped(guard.source) == source]
-    for guard in here:
-        if failure.text and failure.text in map(unscoped, guard.code):
-            return guard
-    methods = (failure.kind, *_SAME_LEAF.get(failure.kind, ()))
-    return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
-
-
-def _failure(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) -> Failure:
-    """What a recorded lookup says of a guard that failed, or that would have."""
-    state = guard.kind == "GLOBAL_STATE"
-    differences = check.differences
-    for words in said:
-        if state and (words.entry, words.kind) == (entry, guard.kind):
-            differences = tuple(Difference(each.what) for each in words.differences)
-    if guard.kind in _OF_NAN and not differences:
-        differences = (Difference("value", Words("nan"), literal(text_of(check.actual))),)
-    if guard.kind == "OBJECT_ALIASING":
-        differences = tuple(
-            msgspec.structs.replace(each, expected=Words(spelled(text_of(each.expected))))
-            for each in differences
-        )
-    return Failure(
-        kind=guard.kind,
-        source=source_of(guard),
-        differences=differences or ((Difference("global state"),) if state else ()),
-        text=check.failure(guard),
-        user_line=guard.user_line,
-        saw=check.actual if guard.kind in LEAVES else UNKNOWN,
-        # A lookup says of a value that is there in what it differs.
-        missing=bool(check.why and not differences and check.actual == UNKNOWN),
-        moment=check.moment or None,
-        nanoseconds=check.nanoseconds,
-        behind=not check.moment,
-    )
-
-
-def _said(words: Reason, new: Wanted) -> Failure:
-    """What the compiler said; what it leaves out is what the new compilation wants."""
-    differences = tuple(
-        msgspec.structs.replace(each, actual=wants_of(new, words.source, each.aspect))
-        if words.source and each.actual == UNKNOWN
-        else each
-        for each in words.differences
-    )
-    return Failure(words.kind, words.source, differences, words.text, missing=words.missing)
-
-
-def _kind_of(source: str, what: str) -> str:
-    if source == _CURRENT_DEVICE:
-        return "DEFAULT_DEVICE"
-    kinds = {
-        "value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK", NEXT: COUNTED
-    }  # fmt: skip
-    return kinds.get(what, "TENSOR_MATCH")

@@ -83,7 +83,9 @@ def shape_lines(recording: Recording, expression: str = "", function: str = "") 
         for item in recording.translations()
         if item.phase is Phase.TRANSLATE and is_meant(recording, item, function)
     ]
-    lines = _of(recording, items, expression) if expression else _overview(recording, items)
+    lines = (
+        _of(recording, items, expression, function) if expression else _overview(recording, items)
+    )
     none = True
     for line in lines:
         none = False
@@ -144,13 +146,15 @@ def _left(recording: Recording, size: Size) -> Left | None:
     return left_by(recording.guards(None, attempt=attempts[-1].id), size.source)
 
 
-def _of(recording: Recording, items: list[Translation], expression: str) -> Iterator[Line]:
+def _of(
+    recording: Recording, items: list[Translation], expression: str, function: str
+) -> Iterator[Line]:
     # Who names a tensor asks about all its sizes; another call can have no tensor there.
     spelled = (expression, f"{expression}.shape")
 
     @cache
     def guarded(written: str) -> dict[int, Guarded]:
-        return {each.translation.id: each for each in asked(recording, written) or ()}
+        return {each.translation.id: each for each in asked(recording, written, function) or ()}
 
     for item in items:
         for written in spelled:

@@ -17,17 +17,16 @@ import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES, holds
-from stepper.analysis.handed_on import Spelling, spelling
+from stepper.analysis.handed_on import Spelling
 from stepper.analysis.needed import needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.recompiles import Failure, Recompilation
-from stepper.analysis.shapes import Size, cause_of, same, size_among, size_of, sizes
+from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import Datum, number
-from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -38,8 +37,6 @@ _PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
 _BUILTIN_MODULE = "builtin_nn_module"
 """The end of Dynamo's names for the scopes of guards on torch's own modules."""
 _SIZE = re.compile(r"size\((\d+)\)")
-_TWO_OR_MORE = re.compile(r"2 <= (([^ <>=()]+)\.size\(\)\[(\d+)\])\Z")
-"""How Dynamo words that a size is neither 0 nor 1."""
 _INNER = "._"
 """In the source of what nobody hands over, or could mark: an inner tensor of a nested one, say."""
 _PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
@@ -421,37 +418,21 @@ def _zero_one_condition(it: Changing) -> Advice | None:
     path = path_of(it.series.source)
     if not _on_condition(it) or path is None or not path.steps:
         return None
+    tensor = _tensor(it)
+    if (part := _PART.search(tensor)) is not None:
+        return it.advise(
+            f"{tensor[: part.start()]} is a nested tensor, whose {_WHICH[part[1]]} part is shorter "
+            "than 2 here: such a length is no symbol. Leave such parts out, pad them, or accept "
+            "the entry.",
+            f"an entry requires {it.spell(it.series.condition)}, by which torch has that length",
+        )
     number = next((size for size in it.sizes_of(it.series.source) if size.zero_one), None)
-    if number is None:
+    if number is None or _INNER in tensor:
         return None
     dim = _SIZE.fullmatch(path.steps[-1])
-    of = _tensor(it), int(dim[1]) if dim else "dim"
+    of = tensor, int(dim[1]) if dim else "dim"
     fact = f"{number.translation.compile_id} has {it.name} as {number.value}"
     return _in_short(it, it.advise(_never_a_symbol(it.history, *of), fact), *of)
-
-
-def below_two(entries: Entries, again: Recompilation) -> Advice | None:
-    """Advice where the compiler has said only that an entry requires 2 or more of a size, and the
-    new one has it as 0 or 1."""
-    told = again.nearest.relation if again.nearest is not None else None
-    asked = None if told is None else _TWO_OR_MORE.match(unscoped(told.text))
-    path = None if asked is None else path_of(asked[1])
-    found = None if path is None else size_of(entries.recording, again.translation, path)
-    name = "" if asked is None else spelling(entries.recording, again.translation)(asked[2])
-    if asked is not None and (part := _PART.search(name)) is not None:
-        nested, which = name[: part.start()], _WHICH[part[1]]
-        return Advice(
-            f"{nested} is a nested tensor, whose {which} part is shorter than 2 here: such a "
-            "length is no symbol. Leave such parts out, pad them, or accept the entry.",
-            f"an entry requires {unscoped(asked[0])}, by which torch has that length",
-            asked[2],
-            rule="short part",
-        )
-    if asked is None or found is None or not found.zero_one or _INNER in asked[2]:
-        return None
-    text = _never_a_symbol(entries.history, name, asked[3])
-    fact = f"{again.translation.compile_id} has {name}.shape[{asked[3]}] as {found.value}"
-    return Advice(text, fact, asked[2], Aspect("size", int(asked[3])), rule="0/1 condition")
 
 
 def _condition(it: Changing) -> Advice | None:

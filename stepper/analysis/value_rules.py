@@ -73,8 +73,8 @@ def _on_several(it: Changing, values: tuple[Datum, ...]) -> Advice | None:
 
 def _not_finite(it: Changing) -> Advice | None:
     """A float that is infinite, or nan, in one call."""
-    odd = [value for value in it.series.values if value in _NOT_FINITE]
-    others = tuple(value for value in it.series.values if value not in _NOT_FINITE)
+    odd = [value for value in it.series.values if Words(text_of(value)) in _NOT_FINITE]
+    others = tuple(value for value in it.series.values if value not in odd)
     if not odd or not all(type(value) is float for value in others):
         return None
     text = f"{compiler(it.history)} makes no symbol of {text_of(odd[0])}"

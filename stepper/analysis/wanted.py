@@ -189,8 +189,7 @@ def _of_kinds(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]
         if value != UNKNOWN and later.get((source, Aspect("value")), UNKNOWN) != UNKNOWN:
             continue  # both are known, and compared as values are
         if value is None or (value != UNKNOWN and now == _TENSOR):
-            found = Words("<Tensor>") if now == _TENSOR else UNKNOWN
-            yield source, Difference("value", value, found)
+            yield source, Difference("value", value, _one(now))
         elif (source, Aspect("type")) not in earlier or (source, Aspect("type")) not in later:
             yield source, Difference("type", was, now)
 
@@ -201,6 +200,23 @@ def wants_of(wanted: Wanted, source: str, aspect: Aspect) -> Datum:
     if found == UNKNOWN and aspect == Aspect("type"):
         return _kind_of(wanted, source) or UNKNOWN
     return found
+
+
+def had_instead(wanted: Wanted, source: str, difference: Difference) -> Datum:
+    """What a call had for which a compilation was made, in place of what was expected: of a value
+    of another type at least that."""
+    found = wants_of(wanted, source, difference.aspect)
+    kind = _kind_of(wanted, source)
+    if found != UNKNOWN or difference.what != "value" or kind is None:
+        return found
+    expected = difference.expected
+    plain = expected is None or type(expected) in (*_NUMBERS, str)
+    return _one(kind) if plain and kind != Words(type(expected).__name__) else UNKNOWN
+
+
+def _one(kind: Words) -> Words:
+    """A value of a type, of which nothing else is known."""
+    return Words(f"<{kind.text}>")
 
 
 def _kind_of(wanted: Wanted, source: str) -> Words | None:

@@ -99,7 +99,8 @@ class Owners:
         if not recording.has(walk.first_moment):
             return None
         frame = recording.frame(recording.moment(walk.first_moment).frame)
-        if frame.depth:
+        # What was given up before it was traced has no moment of its own: that is another walk's.
+        if frame.depth or recording.attempt(frame.attempt).translation != walk.id:
             return None
         return self.of(frame.id) or (self._handed_to(walk) if _IN_DYNAMO in walk.filename else None)
 

@@ -19,8 +19,9 @@ from stepper.analysis.reasons import Reason, parse_reason
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
-from stepper.analysis.recompiles import Failure, Recompilation, recompilations
+from stepper.analysis.recompiles import Recompilation, recompilations
 from stepper.analysis.sources import unscoped
+from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.wanted import Wanted, differing
 from stepper.debuggee.registry import find
 from stepper.model.datum import UNKNOWN, Datum, Words, text_of
@@ -653,7 +654,12 @@ f(torch.ones(2))
     ("dies", "options", "said"),
     [
         (True, (), "no function was compiled again; what is recorded ends in a compilation"),
-        (False, (), "no function was compiled again"),
+        (
+            False,
+            (),
+            "no function was compiled again; a call for which nothing was compiled is recorded "
+            "only with --lookups",
+        ),
         (
             False,
             ("--lookups",),

@@ -477,7 +477,8 @@ def _expected(kind: str, code: tuple[str, ...]) -> str:
             match = _IDENTITY.match(first)
             if match is None:
                 return first
-            name = re.sub(r"^<class '(.*)'>$", r"\1", match["type"])
+            kind_of = match["type"].partition(" (HINT: ")[0]
+            name = re.sub(r"^<class '(.*)'>$", r"\1", kind_of)
             name = re.sub(r"^<(\w+ ?\w*) '?([\w.]+)'?(?: (?:at|from) .*)?>$", r"\1 \2", name)
             return name if kind == "TYPE_MATCH" else f"one certain {name}"
         case "LENGTH_CHECK" | "DICT_LENGTH" if first.startswith("not "):

@@ -1,0 +1,208 @@
+"""A guard of an entry that a call did not pass: as a recorded lookup has it, as the compiler says
+it, or as it follows from what the next compilation wants differently."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator
+
+import msgspec
+
+from stepper.analysis.conditions import LEAVES, as_installed, decided_by
+from stepper.analysis.objects import CODE
+from stepper.analysis.origins import Origin
+from stepper.analysis.reasons import COUNTED, NEXT, Reason
+from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
+from stepper.analysis.sources import spelled, unscoped
+from stepper.analysis.walks import expressions_in, source_of
+from stepper.analysis.wanted import Wanted, had_instead, wants_of
+from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, text_of
+from stepper.model.lookup import Check, CheckedGuard, Difference
+from stepper.model.program import UserLine
+from stepper.model.shapes import ShapeStep, ShapeStepKind
+from stepper.model.trace import Guard, MomentId, Translation
+from stepper.recording.reader import Recording
+
+_SAME_LEAF = {
+    "EQUALS_MATCH": ("EQUALS_MATCH", "CONSTANT_MATCH"),
+    "LENGTH_CHECK": ("SEQUENCE_LENGTH",),
+    "DICT_LENGTH": ("SEQUENCE_LENGTH", "DICT_KEYS_MATCH"),
+    "OBJECT_ALIASING": ("DUPLICATE_INPUT",),
+    "ID_MATCH": ("ID_MATCH", "CLOSURE_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "CLASS_MATCH"),
+}
+"""Leaf guards by the GuardBuilder methods that make them, where the names differ."""
+
+_OF_STATE: dict[str, tuple[str, ...]] = {
+    "GLOBAL_STATE": (),
+    "TORCH_FUNCTION_MODE_STACK": ("function_modes",),
+    "DEFAULT_DEVICE": ("default_device",),
+}
+"""What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
+STATE = "GLOBAL_STATE"
+_OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
+_STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
+_CURRENT_DEVICE = "utils_device.CURRENT_DEVICE"
+"""How Dynamo's guards come to the default device."""
+
+
+class Failure(msgspec.Struct, frozen=True):
+    """A guard of an entry that the call did not pass."""
+
+    kind: str
+    """Name of the leaf guard."""
+    source: str
+    """The expression guarded; empty for global state, or when it is not known."""
+    differences: tuple[Difference, ...] = ()
+    text: str = ""
+    """The failure in words, when no difference is known."""
+    user_line: UserLine | None = None
+    """The line that made the compiler depend on it."""
+    saw: Datum = UNKNOWN
+    """For a condition on sizes, the value that did not fit, or each by its expression."""
+    moment: MomentId | None = None
+    """The moment of the check in the recorded lookup."""
+    nanoseconds: int | None = None
+    behind: bool = False
+    """Dynamo had found another one before, and did not look at this one."""
+    inferred: bool = False
+    """Not recorded: it follows from what the new compilation wants differently."""
+    missing: bool = False
+    """There is no such value: it could not be got to."""
+    decides: bool = False
+    """It says that the function is there for another call of what it wraps: a decorator's wrapper
+    has one code for all that it wraps, and what else differs, its arguments, follows from that."""
+    find_origin: Callable[[], Origin] | None = None
+    find_conditions: Callable[[], list[ShapeStep]] | None = None
+
+    @property
+    def conditions(self) -> list[ShapeStep]:
+        """The decisions about sizes from which the guard comes; looked for like the origin."""
+        return [] if self.find_conditions is None else self.find_conditions()
+
+    @property
+    def asking(self) -> ShapeStep | None:
+        """The first of them for which a line of the program asks."""
+        guards = (step for step in self.conditions if step.kind is ShapeStepKind.GUARD)
+        return next((step for step in guards if step.program_stack), None)
+
+    @property
+    def origin(self) -> Origin | None:
+        """Where the guard came from; None when that is not known. It is looked for when it is first
+        asked for, since that takes the state of a moment."""
+        return None if self.find_origin is None else self.find_origin()
+
+
+def conditions_behind(recording: Recording, made: Translation, failure: Failure) -> list[ShapeStep]:
+    """For a size that was a symbol and became a number, what made it one; for a condition on sizes,
+    where it was asked for."""
+    found: list[ShapeStep] = []
+    for each in failure.differences:
+        if each.what == "size" and each.at is not None and failure.source:
+            size = fixing(recording, made, failure.source, each.at)
+            cause = None if size is None else cause_of(size)
+            found += [] if cause is None else [cause]
+    if found:
+        return found
+    condition = as_installed(recording, made, failure.text)
+    if expressions_in(condition):
+        return decided_by([*sizes(recording, made)], condition)
+    if ".size()" in failure.source:
+        return conditions_on([*sizes(recording, made)], {failure.source})
+    return []
+
+
+def with_state(made: Translation, item: Translation, failure: Failure) -> Failure:
+    """A guard on torch's state, with what of it differs between two compilations."""
+    of = _OF_STATE.get(failure.kind)
+    if of is None or made.state == item.state:
+        return failure
+    differences = tuple(differing_state(made, item, of))
+    return msgspec.structs.replace(failure, differences=differences or failure.differences)
+
+
+def differing_state(
+    made: Translation, item: Translation, of: tuple[str, ...]
+) -> Iterator[Difference]:
+    """What of torch's state differs between two compilations, of these names; of none: all that
+    have no guard of their own."""
+    for name, before in made.state.items():
+        now = item.state.get(name, before)
+        if (name in of or (not of and name not in _STATE_APART)) and now != before:
+            yield Difference(name, Words(before), Words(now))
+
+
+def installed(guards: list[Guard], failure: Failure) -> Guard | None:
+    """The installed guard that a leaf belongs to: of those on its source the one that says the
+    same, as several ask a dictionary each for another key, else the nearest by kind."""
+    if failure.text:
+        for guard in guards:
+            if failure.text in map(unscoped, guard.code):
+                return guard
+    # A function is guarded by its code.
+    source = unscoped(failure.source).removesuffix(CODE)
+    here = [guard for guard in guards if unscoped(guard.source) == source]
+    methods = (failure.kind, *_SAME_LEAF.get(failure.kind, ()))
+    return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
+
+
+def failure_at(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) -> Failure:
+    """What a recorded lookup says of a guard that failed, or that would have."""
+    state = guard.kind == "GLOBAL_STATE"
+    differences = check.differences
+    for words in said:
+        if state and (words.entry, words.kind) == (entry, guard.kind):
+            differences = tuple(Difference(each.what) for each in words.differences)
+    if guard.kind in _OF_NAN and not differences:
+        differences = (Difference("value", Words("nan"), literal(text_of(check.actual))),)
+    if guard.kind == "OBJECT_ALIASING":
+        differences = tuple(
+            msgspec.structs.replace(each, expected=Words(spelled(text_of(each.expected))))
+            for each in differences
+        )
+    return Failure(
+        kind=guard.kind,
+        source=source_of(guard),
+        differences=differences or ((Difference("global state"),) if state else ()),
+        text=check.failure(guard),
+        user_line=guard.user_line,
+        saw=check.actual if guard.kind in LEAVES else UNKNOWN,
+        # A lookup says of a value that is there in what it differs.
+        missing=bool(check.why and not differences and check.actual == UNKNOWN),
+        moment=check.moment or None,
+        nanoseconds=check.nanoseconds,
+        behind=not check.moment,
+    )
+
+
+def said_failure(words: Reason, new: Wanted, entry: Wanted | None = None) -> Failure:
+    """What the compiler said; what it leaves out is what the new compilation wants, and the
+    entry."""
+    differences = tuple(
+        _completed(each, words.source, new, entry or {}) if words.source else each
+        for each in words.differences
+    )
+    return Failure(words.kind, words.source, differences, words.text, missing=words.missing)
+
+
+def _completed(difference: Difference, source: str, new: Wanted, entry: Wanted) -> Difference:
+    expected, actual = difference.expected, difference.actual
+    if expected == UNKNOWN:
+        expected = wants_of(entry, source, difference.aspect)
+        difference = msgspec.structs.replace(difference, expected=expected)
+    if actual == UNKNOWN:
+        actual = had_instead(new, source, difference)
+    if difference.what == "type" and actual != UNKNOWN and alike(actual, expected):
+        actual = Words(text_of(actual), another=True)
+    return msgspec.structs.replace(difference, actual=actual)
+
+
+def inferred_failure(source: str, difference: Difference, *, behind: bool) -> Failure:
+    """What follows from what the new compilation wants differently."""
+    kinds = {
+        "value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK", NEXT: COUNTED
+    }  # fmt: skip
+    kind = kinds.get(difference.what, "TENSOR_MATCH")
+    if source == _CURRENT_DEVICE:
+        kind, source = "DEFAULT_DEVICE", ""
+        difference = msgspec.structs.replace(difference, what="default device")
+    return Failure(kind, source, (difference,), behind=behind, inferred=True)
