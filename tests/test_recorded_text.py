@@ -48,6 +48,7 @@ IN_ANALYSIS = {
         "without": "ours: the ways that a remedy names",
     },
     "break_rules.py": {
+        "_functional": "torch's: what is called",
         "": "torch's: what is called, the program's: a statement",
         "_about_what_is_called": "torch's kind of a break",
         "_builtin": "torch's: what is called",
@@ -198,7 +199,7 @@ IN_ANALYSIS = {
         "_attributes": "torch's sources",
         "_code_again": "torch's sources",
         "_few_objects": "torch's sources",
-        "_have": "torch's sources",
+        "have": "torch's sources",
         "_length": "torch's sources",
         "_takes_keywords": "the program's: a definition",
     },
@@ -291,8 +292,8 @@ IN_ANALYSIS = {
         "_condition": "torch's sources",
         "_tensor": "torch's sources",
         "_zero_one_condition": "torch's sources",
-        "below_two": "torch's sources",
     },
+    "unmet_guards.py": {"installed": "torch's sources"},
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {
         "_fixing": "the compiler's: a condition",

@@ -24,6 +24,10 @@ _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
+_TO_PROXY = "Failed to convert args/kwargs to proxy"
+_FUNCTIONAL = re.compile(r"\.autograd\.functional\.(hessian|jacobian)\Z")
+_OF_FUNC = {"jacobian": "jacrev"}
+"""What the same is called in torch.func, where that is another name."""
 _INLINED = "Attempted to inline function marked as skipped"
 _OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
 _SKIPPED = "Attempted to call function marked as skipped"
@@ -568,7 +572,19 @@ def _opaque_function(broken: Broken) -> Remedy | None:
     )
     if not known and "should not be traced" not in broken.explanation:
         return None  # code in C or CUDA, of the program's or of a package
+    if broken.opname == "GET_ITER":
+        return Remedy("loop outside of the compiled function, and compile what is done in a round")
     return Remedy("call it before or after the compiled function")
+
+
+def _functional(broken: Broken) -> Remedy | None:
+    """A derivative by torch.autograd.functional, which takes a function, as no graph can; Dynamo
+    has one for that of torch.func."""
+    found = _FUNCTIONAL.search(broken.called) if broken.kind == _TO_PROXY else None
+    if found is None:
+        return None
+    instead = f"torch.func.{_OF_FUNC.get(found[1], found[1])}"
+    return Remedy(f"take it by {instead}, which Dynamo traces: {instead}(function)(…)")
 
 
 def _class_in_c(broken: Broken) -> Remedy | None:
@@ -756,6 +772,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "math": _mathematics,
     "numpy.random": _numpy_random,
     "scheduler": _scheduled,
+    "functional": _functional,
     "opaque function": _opaque_function,
     "class in C": _class_in_c,
     "written": _written,

@@ -26,6 +26,7 @@ HANDED_OVER = frozenset(
     {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}
 )
 """What is never a symbol, and can be made the same where a value is handed over."""
+_NONE = "NoneType"
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
 _ARGUMENTS = {
@@ -130,7 +131,17 @@ def _class_again(it: Changing) -> str:
 def _type(it: Changing) -> str:
     if it.wraps or _of_many_classes(it, it.series):
         return _wrapper(it)
+    if _NONE in map(text_of, it.series.values):
+        return entry_for_none(it)
     return f"Pass {it.name} always as the same type: each has an entry of its own."
+
+
+def entry_for_none(it: Changing) -> str:
+    """What is said of what is None in one call and something else in another."""
+    return (
+        f"There is an entry for {it.name} being None, and one for something else: {have(it)} "
+        "always one of them, or accept both."
+    )
 
 
 def _changed_inside(it: Changing) -> str:
@@ -161,16 +172,19 @@ def _length(it: Changing) -> str:
             each.aspect.what == "type" and _of_many_classes(it, each) for each in it.history.series
         ):
             return _wrapper(it)
-        same = _ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"])
-        return (
-            f"What a call hands over is a constant of the graph: give it {same} in "
-            "each call, with None, say, where there is nothing to tell."
-        )
+        return _as_many_arguments(_ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"]))
     if it.series.kind == "DICT_LENGTH":
         return _submodules(it) or _keys(it)
     return _changed_inside(it) or (
-        f"The length of a container is a constant of the graph: {_have(it)} {it.name} always with "
+        f"The length of a container is a constant of the graph: {have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
+    )
+
+
+def _as_many_arguments(same: str) -> str:
+    return (
+        f"What a call hands over is a constant of the graph: give it {same} in each call, with "
+        "None, say, where there is nothing to tell."
     )
 
 
@@ -185,7 +199,7 @@ def _takes_keywords(it: Changing) -> bool:
     return re.search(rf"\*\*\s*{it.series.source}\b", head) is not None
 
 
-def _have(it: Changing) -> str:
+def have(it: Changing) -> str:
     """What a program does with a value: nobody hands over a part of `self`, or of a global."""
     path = path_of(it.name)
     own = path is not None and path.root == "self" and path.steps
@@ -195,7 +209,10 @@ def _have(it: Changing) -> str:
 def _keys(it: Changing) -> str:
     if it.name.endswith((_ATTRIBUTES, _MODULES)):
         return ""
-    return _changed_inside(it) or f"Hand over {it.name} always with the same keys."
+    if _takes_keywords(it):
+        return _as_many_arguments(_ARGUMENTS["kwargs"])
+    known = f"{have(it).capitalize()} {it.name} always with the same keys."
+    return _changed_inside(it) or known
 
 
 def _submodules(it: Changing) -> str:
@@ -218,7 +235,7 @@ def _attributes(it: Changing) -> str:
 
 
 def _stride(it: Changing) -> str:
-    fact = "Where the elements lie in memory is a constant of the graph: hand over"
+    fact = f"Where the elements lie in memory is a constant of the graph: {have(it)}"
     if (kept := it.kept_inside) is not None:
         return (
             f"Where the elements lie in memory is a constant of the graph, and {it.name} is put "

@@ -76,7 +76,33 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for name, rule in RULES_OF_ALL.items():
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
     found.sort(key=lambda each: not each.first)
+    found = _said_once(entries, found)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def _said_once(entries: Entries, found: list[Advice]) -> list[Advice]:
+    """All advice, with what is said of several values in the same words as one."""
+    spell = spelling(entries.recording, entries.history.recompilations[-1].translation)
+    alike: dict[object, list[tuple[str, Advice]]] = {}
+    for each in found:
+        name = each.aspect.of(spell(each.source)) if each.source else ""
+        words = each.text.replace(name, "") if name else each.text
+        alike.setdefault((each.rule, each.changes, words), []).append((name, each))
+    return [
+        first if not others else _with_others(first, others)
+        for (_, first), *others in alike.values()
+    ]
+
+
+def _with_others(first: Advice, others: list[tuple[str, Advice]]) -> Advice:
+    names = [*dict.fromkeys(name for name, _ in others if name)]
+    if not names:
+        return first
+    return msgspec.structs.replace(
+        first,
+        text=f"{first.text} Likewise of {', '.join(names)}.",
+        evidence="; ".join([first.evidence, *(each.evidence for _, each in others)]),
+    )
 
 
 def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]:

@@ -99,6 +99,12 @@ def _parameter(it: Changing) -> Advice | None:
         "The sizes of a module's parameters and buffers, and of any Parameter, are numbers, "
         "whether they are marked or not."
     )
+    if it.newest.dynamic is False:
+        return it.advise(
+            f"{text} Symbols they are with {' and '.join(map(str, settings))}, and without "
+            "dynamic=False, with which nothing is one.",
+            fact,
+        )
     if len({*it.series.values}.difference(_SPECIAL)) < 2:
         return it.advise(
             f"{text} 0 and 1 are numbers with {' and '.join(map(str, settings))}, too: let it have "

@@ -18,7 +18,7 @@ import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
 from stepper.analysis.guarded_names import CONTENT
-from stepper.analysis.kind_rules import each_by_itself
+from stepper.analysis.kind_rules import each_by_itself, entry_for_none, have
 from stepper.analysis.needed import INDEXED, KEYED, needed_by, puts, subscribes
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
@@ -54,12 +54,8 @@ def _none(it: Changing) -> Advice | None:
         text = f"{advice.text} And there is an entry for {it.name} being None{_until_set(it)}."
         return msgspec.structs.replace(advice, text=text)
     until = _until_set(it)
-    remedy = (
-        ""
-        if until
-        else ", and one for something else: hand over always one of them, or accept both"
-    )
-    return it.advise(f"There is an entry for {it.name} being None{until}{remedy}.")
+    text = f"There is an entry for {it.name} being None{until}."
+    return it.advise(text if until else entry_for_none(it))
 
 
 def _on_several(it: Changing, values: tuple[Datum, ...]) -> Advice | None:
@@ -134,7 +130,7 @@ def _mixed(it: Changing) -> Advice | None:
         return it.one_more(it.as_symbol[1]) if it.unmet else None
     return it.advise(
         f"{it.name} is of another type in one call than in another, and each has an entry of its "
-        "own: hand it over always as the same."
+        f"own: {'keep it' if have(it) == 'keep' else 'hand it over'} always as the same."
     )
 
 
@@ -194,7 +190,7 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
         return None
     dynamic = Dynamic(it.history.capabilities.compile)
     # As a tensor an int could be no length of a slice, no index and no argument of many operators.
-    or_else = "" if it.all_are(int) else f" Or hand over {it.name} as a tensor."
+    or_else = "" if it.all_are(int) else f" Or {have(it)} {it.name} as a tensor."
     return it.advise(
         f"With dynamic=False each value of {it.name} is compiled by itself. Leave that out, and "
         f"{compiler(it.history)} makes the number an input of the graph at its second value; with "
@@ -273,7 +269,7 @@ def _float(it: Changing) -> Advice | None:
     """A float that is a constant of each entry."""
     if not _a_number(it) or not it.all_are(float):
         return None
-    return it.advise(f"Hand over {it.name} as a tensor: torch.tensor({it.name}).")
+    return it.advise(f"{have(it).capitalize()} {it.name} as a tensor: torch.tensor({it.name}).")
 
 
 def _index(it: Changing) -> Advice | None:

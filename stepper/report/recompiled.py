@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from stepper.analysis import recompiles
+from stepper.analysis import recompiles, unmet_guards
 from stepper.analysis.advice import spelling_in
 from stepper.analysis.handed_on import Spelling
 from stepper.analysis.recompile_advice import advise
@@ -96,7 +96,7 @@ def _spelling(places: Places, tried: recompiles.Tried) -> Spelling:
     return spelled if places.tell.redact else spelling_of(places.recording, tried)
 
 
-def _failure(places: Places, failure: recompiles.Failure, spell: Spelling) -> contents.Failure:
+def _failure(places: Places, failure: unmet_guards.Failure, spell: Spelling) -> contents.Failure:
     tell, origin = places.tell, failure.origin
     line = failure.user_line or (origin.line if origin is not None else None)
     known = "inferred" if failure.inferred else "behind" if failure.behind else "recorded"
@@ -117,7 +117,7 @@ def _failure(places: Places, failure: recompiles.Failure, spell: Spelling) -> co
     )
 
 
-def _shown(tell: Teller, failure: recompiles.Failure) -> recompiles.Failure:
+def _shown(tell: Teller, failure: unmet_guards.Failure) -> unmet_guards.Failure:
     """A failure that says no more than may be told."""
     if not tell.redact:
         return failure

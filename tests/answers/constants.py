@@ -438,7 +438,7 @@ def refused_the_second_size(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="scale changes: 1.0, inf",
-    advice="Hand over scale as a tensor: torch.tensor(scale)",
+    advice="Dynamo makes no symbol of inf, which has an entry of its own: keep scale in a tensor",
     counts=(2, 1),
     never=("dynamic=True",),
 )  # fmt: skip

@@ -30,6 +30,7 @@ from tests.answers import (  # noqa: F401
     swept_eighth,
     swept_fifth,
     swept_fourth,
+    swept_ninth,
     swept_seventh,
     swept_sixth,
     swept_third,

@@ -57,7 +57,7 @@ def loss_put_into_the_state(run: Run) -> None:
 @case(
     "xDiT#781", "why-recompile",
     cause="keys of kept changes: without 'lengths', with 'lengths'",
-    advice="Hand over kept always with the same keys",
+    advice="give it the same keyword arguments in each call",
     counts=(2, 1),
 )  # fmt: skip
 def padding_in_the_arguments(run: Run) -> None:

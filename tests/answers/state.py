@@ -148,7 +148,7 @@ def member_of_an_enum(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="options",
-    advice="options always with the same keys",
+    advice="give it the same keyword arguments in each call",
     counts=(2, 1),
 )  # fmt: skip
 def keyword_that_is_not_always_given(run: Run) -> None:

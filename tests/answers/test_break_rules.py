@@ -55,6 +55,7 @@ AGAINST = {
     "numpy.random": "norm_of_numpy",
     "scheduler": "package_in_c",
     "opaque function": "package_in_c",
+    "functional": "item_of_a_tensor",
     "class in C": "class_in_a_function",
     "written": "date",
     "attributes in C": "namespace_made_inside",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import torch
 
@@ -114,10 +114,12 @@ def _actual(row: GuardRow, answer: Answer) -> Datum:
         return datum(seen(answer.saw), words)
     if not answer.reached:
         return UNKNOWN
-    value = answer.value
+    value = _converted(row, answer.value)
     tensor = actual_tensor(value)
     if tensor is not None:
         return tensor
+    if value is not answer.value:
+        return datum(value, words)
     if row.kind == "TYPE_MATCH":
         return Words(words(type(value)))
     if row.kind in _LENGTH and (size := length_of(value)) is not None:
@@ -125,6 +127,21 @@ def _actual(row: GuardRow, answer: Answer) -> Datum:
     if row.kind == "DICT_MANAGER" and length_of(value) is not None:
         return _dictionary(value)
     return datum(value, words) if row.kind in _CONSTANT else Words(words(value))
+
+
+def _converted(row: GuardRow, value: object) -> object:
+    """What a guard makes of a value of a class that is made of int, say, before it compares that:
+    what int itself makes of it, whatever the class does."""
+    for kind, convert in _CONVERTED.items():
+        begins = bool(row.code) and row.code[0].startswith(f"{kind.__name__}(")
+        if begins and issubclass(type(value), kind):
+            return convert(value)
+    return value
+
+
+_CONVERTED: dict[type, Callable[..., object]] = {
+    int: int.__int__, float: float.__float__, str: str.__str__
+}  # fmt: skip
 
 
 def _dict_differences(check: LiveCheck, value: object) -> Iterator[Difference]:
