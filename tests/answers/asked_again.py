@@ -28,6 +28,8 @@ def halves_with_a_break(parts: Any, at: int) -> Any:
     advice="halves_with_a_break(parts, at) is what weighted_by_a_part goes on with after its graph",
     counts=(4, 1),
     never=("of ___stack", "reshape"),
+    # Of the two functions that are compiled again, the one that took longer is told first.
+    function="resume_in_weighted_by_a_part",
 )  # fmt: skip
 def rank_left_by_a_break(run: Run) -> None:
     @run.compile
