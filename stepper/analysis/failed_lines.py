@@ -30,7 +30,7 @@ from stepper.analysis.recompile_lines import tried_lines
 from stepper.analysis.recompiles import Tried, failed_checks, failed_guards, recompilation
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.shapes import symbols_at
-from stepper.analysis.sites import in_torch, program_line, site_at
+from stepper.analysis.sites import Site, in_torch, program_line, site_at
 from stepper.analysis.trial_lines import Told, enough, in_vain
 from stepper.analysis.walks import nothing_to_ask_about
 from stepper.client.text import (
@@ -156,9 +156,14 @@ def handed_over_text(failed: Failed, cwd: str = "") -> str:
         return ""
     site = failed.sites[0]
     if failed.late:
-        node = f" for the node {failed.failure.node}" if failed.failure.node else ""
-        return f"noticed at {instruction_text(site.instruction)}{node} {line_text(site.line, cwd)}"
+        return f"noticed at {_with_node(failed, site)} {line_text(site.line, cwd)}"
     return f"the graph ended at {instruction_text(site.instruction)} {line_text(site.line, cwd)}"
+
+
+def _with_node(failed: Failed, site: Site) -> str:
+    """An instruction, with the node of the graph that was run or lowered."""
+    node = f" for the node {failed.failure.node}" if failed.failure.node else ""
+    return instruction_text(site.instruction) + node
 
 
 def operand_text(
@@ -264,8 +269,7 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
     if not failed.sites or not failed.certain:
         return
     site, cwd = failed.sites[0], recording.facts.cwd
-    node = f" for the node {failed.failure.node}" if failed.failure.node else ""
-    yield Line(f"   at {instruction_text(site.instruction)}{node}", site.moment)
+    yield Line(f"   at {_with_node(failed, site)}", site.moment)
     state = recording.state(site.moment)
     taken = operands(recording, failed)
     devices = [device_of(state.values.get(each.value), each) for each in taken]

@@ -54,6 +54,11 @@ def function_name(qualname: str) -> str:
     return resumed_name(short_name(qualname))
 
 
+def capitalized(text: str) -> str:
+    """A text as a sentence or a heading begins: the rest of it stays as it is."""
+    return text[:1].upper() + text[1:]
+
+
 def one_line(text: str) -> str:
     """A text with every run of white space, line ends too, as one space."""
     return " ".join(text.split())

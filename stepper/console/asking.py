@@ -8,6 +8,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from stepper.analysis.questions import QUESTIONS, Question
+from stepper.client.text import capitalized
 from stepper.console.commands import CommandError, Handler, command
 from stepper.console.paths import resolve
 from stepper.console.replaying import parted, trying
@@ -114,7 +115,7 @@ def _asks(question: Question) -> Handler:
 
 def _help(question: Question) -> Iterator[list[str]]:
     """The paragraphs, each in sentences."""
-    yield [f"{question.summary[:1].upper()}{question.summary[1:]}."]
+    yield [f"{capitalized(question.summary)}."]
     yield [question.description, "Numbers after @ are moments."]
     more = [f"{each.name.upper()}: {each.help}." for each in question.arguments]
     if question.every:

@@ -16,7 +16,7 @@ from stepper.analysis.skipped_frames import skipped
 from stepper.analysis.walks import compilations, graphs
 from stepper.client.frame_names import compiled_name
 from stepper.client.names import program_name
-from stepper.client.text import time_text, value_line
+from stepper.client.text import capitalized, time_text, value_line
 from stepper.model.trace import Outcome, Phase, Translation, headline
 from stepper.recording.reader import Recording
 from stepper.report import contents
@@ -89,7 +89,8 @@ def _answers(places: Places) -> Iterator[contents.Answer]:
         if wanted and question.fits(recording.facts.capabilities):
             lines = islice(question.answer()(recording), _MOST_LINES)
             told = tuple(tell.line(line.text) for line in lines)
-            yield contents.Answer(name, question.title or question.summary, told)
+            title = capitalized(question.title or question.summary)
+            yield contents.Answer(name, title, told)
 
 
 def _told_of(recording: Recording) -> list[Translation]:

@@ -64,7 +64,7 @@ def _lines(report: Report) -> Iterator[str]:
     yield from _recompilations(report)
     yield from _guards(report)
     for answer in report.answers:
-        yield from ("", f"## {answer.title[:1].upper()}{answer.title[1:]}", "")
+        yield from ("", f"## {answer.title}", "")
         yield from _block(answer.lines)
     if report.left_out:
         yield from ("", f"All of it is in the recording: {span(command_of(about.recording))}.")

@@ -88,17 +88,13 @@ def page(report: Report) -> str:
 
 def _navigation(report: Report) -> Html:
     *sections, last = _SECTIONS
-    answers = [(each.question, _heading(each)) for each in report.answers]
+    answers = [(each.question, each.title) for each in report.answers]
     every = (*sections, *answers, last)
     return listed(element("a", title, href=f"#{id}") for id, title in every)
 
 
 def _answer(answer: Answer) -> Html:
-    return section(answer.question, _heading(answer), element("pre", "\n".join(answer.lines)))
-
-
-def _heading(answer: Answer) -> str:
-    return answer.title[:1].upper() + answer.title[1:]
+    return section(answer.question, answer.title, element("pre", "\n".join(answer.lines)))
 
 
 def _about(report: Report) -> Html:
