@@ -122,7 +122,9 @@ def stage_text(stage: FailedStage) -> str:
 def not_known_text(failed: Failed) -> str:
     """Why no instruction is blamed; empty when one is, or none could be."""
     if failed.late:
-        return "the device had failed before this was noticed: in which operation is not recorded"
+        return (
+            "a device may fail earlier than that is noticed: which operation failed is not recorded"
+        )
     if failed.failure.stage is FailedStage.EXPORT:
         if failed.failure.user_stack:
             return "torch.export ran the program here: no instruction is recorded"

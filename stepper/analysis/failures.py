@@ -101,7 +101,7 @@ class Failed(msgspec.Struct, frozen=True):
 
     @property
     def late(self) -> bool:
-        """Whether a device had failed before, and it was only noticed here."""
+        """Whether a device may have failed before, and it was only noticed here."""
         return _noticed_late(self.failure)
 
     @property
