@@ -59,8 +59,9 @@ def search(recording: Recording, text: str) -> list[Found]:
     sorts: tuple[tuple[str, Iterator[Hit]], ...] = (
         ("what happened, and reasons", _reasons(recording, wanted)),
         ("output", _output(recording, wanted)),
-        ("source", _source(recording.codes(), wanted)),
-        ("instructions", _instructions(recording.codes(), wanted)),
+        ("source", _source(recording.codes(wanted), wanted)),
+        # An instruction's text is made of two strings.
+        ("instructions", _instructions(recording.codes(max(wanted.split(), key=len)), wanted)),
         ("nodes", _events(recording, _NODES, wanted)),
         ("guards", _events(recording, _GUARDS, wanted)),
         ("calls", _events(recording, _CALLS, wanted)),

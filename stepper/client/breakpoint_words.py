@@ -25,7 +25,7 @@ def _words(recording: Recording | None, state: State | None) -> Iterator[str]:
     yield from map(str, BreakpointKind)
     if recording is None:
         return
-    codes = recording.codes()[:_MOST]
+    codes = list(islice(recording.codes(), _MOST))
     yield from (f"function:{code.label}" for code in codes)
     walks = recording.translations()[:_MOST]
     names = dict.fromkeys(compiled_name(recording, each) for each in walks if not each.by_hand)

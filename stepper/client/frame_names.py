@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from stepper.client.names import brief_function, brief_source
 from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
@@ -32,8 +33,13 @@ def compiled_name(recording: Recording, item: Translation) -> str:
     """A walk's, by its outermost frame: `GPT2LMHeadModel, wrapper of can_return_tuple`."""
     within = _LOCALS in item.name or _LOCALS in item.resume_of
     owner = recording.owners.of_walk(item) if within else None
-    name = short_name(walk_label(item.name, item.resume_of, owner))
-    return name + (BY_HAND if item.by_hand else "")
+    name = _label(item.name, item.resume_of, owner)
+    return name + BY_HAND if item.by_hand else name
+
+
+@lru_cache(maxsize=4096)
+def _label(name: str, resume_of: str, owner: Owner | None) -> str:
+    return short_name(walk_label(name, resume_of, owner))  # of thousands of walks mostly the same
 
 
 def brief_compiled_name(recording: Recording, item: Translation) -> str:

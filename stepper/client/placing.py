@@ -57,7 +57,7 @@ def placed_text(breakpoint: Breakpoint, recording: Recording | None, *, live: bo
     """
     if not breakpoint.kind.on_instruction:
         return _happened(breakpoint, recording, live)
-    codes = recording.codes() if recording is not None else []
+    codes = list(recording.codes()) if recording is not None else []
     by_line = breakpoint.kind in (BreakpointKind.LINE, BreakpointKind.FUNCTION)
     # A function's transformed code, and what goes on after a break, have its lines once more.
     places: set[tuple[object, ...]] = {

@@ -43,6 +43,8 @@ DEEPEST = 1000
 _NEVER = 2**63 - 1
 """When something ends that has not ended."""
 
+Add = Callable[[int], None]
+
 Marks = Sequence[MomentId] | EventMoments
 """When something happened, again and again."""
 
@@ -239,12 +241,18 @@ class Timeline:
     def add_frames(self, frames: Iterable[Span]) -> None:
         """Add frames of attempts that have been added, in the order in which they were entered."""
         tracks, tops = self._depths, self._tops
+        of_depths: dict[int, tuple[Add, Add, Add]] = {}  # of each depth, how one more is added
         for id, attempt, depth, first, last in frames:
-            at = depth + tops.get(attempt, 0)
-            if not 0 <= at < len(tracks):
-                at = max(0, min(at, DEEPEST))
-                tracks += (_Track() for _ in range(len(tracks), at + 1))
-            tracks[at].add(id, first, _NEVER if last is None else last)
+            at = depth + tops[attempt] if attempt in tops else depth
+            if at not in of_depths:
+                place = max(0, min(at, DEEPEST))
+                tracks += (_Track() for _ in range(len(tracks), place + 1))
+                track = tracks[place]
+                of_depths[at] = track.ids.append, track.firsts.append, track.lasts.append
+            add_id, add_first, add_last = of_depths[at]
+            add_id(id)
+            add_first(first)
+            add_last(_NEVER if last is None else last)
 
     def top(self, attempt: int) -> int:
         """The depth at which an attempt's outermost frame is drawn: 0 for what lies inside of

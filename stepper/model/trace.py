@@ -120,7 +120,7 @@ class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Guards of any value or node that was recorded."""
 
 
-class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
+class Translation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A walk: everything that happened to compile one frame once (one compile id, one or more
     attempts), or in another phase of a call's life (one attempt)."""
 
@@ -174,7 +174,7 @@ class Translation(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether the user asked for it at a stop: it is no part of the program's life."""
 
 
-class Attempt(msgspec.Struct, frozen=True, omit_defaults=True):
+class Attempt(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """One run of the symbolic interpreter over the frame; a restart begins the next."""
 
     id: int

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import contextlib
 from abc import ABC, abstractmethod
+from array import array
 from bisect import bisect_left, bisect_right
 from itertools import repeat
 from typing import Generic, NamedTuple, TypeVar
@@ -23,7 +24,7 @@ from stepper.model.shapes import ShapeStep
 from stepper.model.trace import Guard, Node, SideEffect
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
-from stepper.recording.packing import unpacked_run
+from stepper.recording.packing import all_unpacked, unpacked_run
 from stepper.recording.recent import Recent
 from stepper.recording.schema import MOST_TOGETHER, Guards
 
@@ -33,6 +34,9 @@ _KEPT = 4_096
 """Things that are kept, decoded: a run for its neighbours. Those of an attempt are kept by who asks
 for them."""
 _COLUMNS = "first, count, moment, last_moment"
+INPUT = "placeholder"
+"""What the node of an input does."""
+_INPUT = INPUT.encode()
 _LARGEST = 2**63 - 1
 
 Thing = TypeVar("Thing", Guard, Node)
@@ -71,11 +75,11 @@ class Runs(ABC, Generic[Thing]):
     def __init__(self, database: Database, table: str) -> None:
         self._database = database
         self._table = table
-        self._places: list[_Place] = []
-        """The places of all runs, in order; the other three are columns of it."""
-        self._firsts: list[int] = []
-        self._moments: list[int] = []
-        self._last_moments: list[int] = []
+        # The places of all runs, in order, by columns.
+        self._firsts = array("q")
+        self._sizes = array("q")
+        self._moments = array("q")
+        self._last_moments = array("q")
         self._kept: Recent[_Run[Thing]] = Recent(_KEPT)
         self._newest_stored: tuple[range, Stored] = (range(0), Stored(1, 0, []))
         """The runs that `stored` gave last, for many attempts can share one."""
@@ -135,12 +139,12 @@ class Runs(ABC, Generic[Thing]):
         """Read where runs begin that are new since the last refresh."""
         if not self._stale:
             return
-        for place in self._database.query(
+        for place in self._database.stream(
             _Place,
             f"SELECT {_COLUMNS} FROM {self._table} WHERE first > ? ORDER BY first",
             (self._firsts[-1] if self._firsts else -_LARGEST,),
         ):
-            before = self._places[-1] if self._places else _Place(0, 1, 0, 0)
+            before = self._place(-1) if self._firsts else _Place(0, 1, 0, 0)
             if (
                 place.first < before.first + before.size
                 or not before.last_moment <= place.moment <= place.last_moment
@@ -149,11 +153,15 @@ class Runs(ABC, Generic[Thing]):
                 raise damaged(
                     self._database.path, f"{place.size} {self._table} cannot begin at {place.first}"
                 )
-            self._places.append(place)
             self._firsts.append(place.first)
+            self._sizes.append(place.size)
             self._moments.append(place.moment)
             self._last_moments.append(place.last_moment)
         self._stale = False
+
+    def _place(self, at: int) -> _Place:
+        """What the row of a run says of it."""
+        return _Place(self._firsts[at], self._sizes[at], self._moments[at], self._last_moments[at])
 
     # Reading runs, named by their place in the order
 
@@ -162,9 +170,9 @@ class Runs(ABC, Generic[Thing]):
         return self._read(at) if run is None else run
 
     def _read(self, at: int) -> _Run[Thing]:
-        end, total = at + 1, self._places[at].size
-        while end < len(self._places) and total < _READ_TOGETHER and end not in self._kept:
-            total += self._places[end].size
+        end, total = at + 1, self._sizes[at]
+        while end < len(self._sizes) and total < _READ_TOGETHER and end not in self._kept:
+            total += self._sizes[end]
             end += 1
         try:
             bodies = self._bodies(at, end)
@@ -185,12 +193,12 @@ class Runs(ABC, Generic[Thing]):
             " ORDER BY first",
             (self._firsts[at], self._firsts[end - 1]),
         )
-        if [row[:4] for row in rows] != self._places[at:end]:
+        if [row[:4] for row in rows] != [*map(self._place, range(at, end))]:
             raise damaged(self._database.path, f"recorded {self._table} have changed")
         return [row[4] for row in rows]
 
     def _checked(self, at: int, body: bytes) -> _Run[Thing]:
-        place = self._places[at]
+        place = self._place(at)
         beyond = self._firsts[at + 1] if at + 1 < len(self._firsts) else _LARGEST
         run: _Run[Thing] = self._decoded(place, body)
         if (
@@ -212,7 +220,7 @@ class Runs(ABC, Generic[Thing]):
         """A run, not looked at closely; nothing in it when it cannot be put together."""
 
     def _keep(self, at: int, run: _Run[Thing]) -> None:
-        self._kept.keep(at, run, len(run.things))
+        self._kept.keep(at, run, len(run.things) + 1)
 
 
 def appeared(thing: Guard | Node | SideEffect | ShapeStep) -> int:
@@ -249,5 +257,30 @@ class NodeRuns(Runs[Node]):
         self._decoder = msgspec.msgpack.Decoder(list[Node])
 
     def _decoded(self, place: _Place, body: bytes) -> _Run[Node]:
-        nodes = unpacked_run(self._database, self._decoder, body)
-        return _Run(nodes, [node.id for node in nodes], [node.appeared for node in nodes])
+        return _run_of(unpacked_run(self._database, self._decoder, body))
+
+
+class InputRuns(Runs[Node]):
+    """Of the nodes those that are a graph's inputs, for whoever needs no other: only they are
+    decoded, and they are few."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, "nodes")
+        self._decoder = msgspec.msgpack.Decoder(list[msgspec.Raw])
+        self._node_decoder = msgspec.msgpack.Decoder(Node)
+
+    def _checked(self, at: int, body: bytes) -> _Run[Node]:
+        run = self._decoded(self._place(at), body)
+        if run.moments != sorted(run.moments):
+            raise damaged(self._database.path, f"nodes from {run.numbers[0]} on are in disorder")
+        return run
+
+    def _decoded(self, place: _Place, body: bytes) -> _Run[Node]:
+        stored = unpacked_run(self._database, self._decoder, body)
+        marked = [each for each in map(bytes, stored) if _INPUT in each]
+        nodes = all_unpacked(self._database, self._node_decoder, marked)
+        return _run_of([node for node in nodes if node.op == INPUT])
+
+
+def _run_of(nodes: list[Node]) -> _Run[Node]:
+    return _Run(nodes, [node.id for node in nodes], [node.appeared for node in nodes])

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from heapq import merge
+from itertools import islice
 from typing import NamedTuple, TypeVar
 
 import msgspec
 
 from stepper.model.program import Code
 from stepper.model.trace import Attempt, Frame, Outcome, Translation
-from stepper.recording.batches import GuardRuns, NodeRuns
+from stepper.recording.batches import GuardRuns, InputRuns, NodeRuns
 from stepper.recording.changes import Changes
 from stepper.recording.database import Database, damaged
 from stepper.recording.errors import RecordingError
 from stepper.recording.outlines import Outlines
-from stepper.recording.packing import unpacked
+from stepper.recording.packing import may_hold, unpacked
 from stepper.recording.recent import Recent
 from stepper.recording.repeats import Repeat, Repeats
 from stepper.recording.rows import RowFinder, Stretch
@@ -55,10 +57,13 @@ _FRAME_COLUMNS = ", ".join(_FrameRow._fields)
 
 
 class Settled(NamedTuple):
-    """What a reader knows that never changes any more, by id."""
+    """What a reader knows that never changes any more, by id. Readers share it: none of them puts
+    in more."""
 
     translations: dict[int, Translation]
     attempts: dict[int, Attempt]
+    attempts_of: dict[int, tuple[int, ...]]
+    """By translation."""
     repeats: list[Repeat]
     """Those among them that repeat others."""
 
@@ -83,13 +88,17 @@ class Catalog:
         self.withdrawn = Changes(database, "guard_withdrawn", "guard")
         """When guards were withdrawn."""
         self.nodes = NodeRuns(database)
+        self.inputs = InputRuns(database)
         self.erased = Changes(database, "node_erased", "node")
         """When nodes were erased."""
         self._repeats = Repeats(database)
         self._translations: dict[int, Translation] = {}
         self._attempts: dict[int, Attempt] = {}
-        self._attempts_of: dict[int, list[int]] = {}
+        self._attempts_of: dict[int, tuple[int, ...]] = {}
         self._translations_of: dict[int, list[int]] = {}
+        """By code, as far as somebody has asked."""
+        self._of_codes = 0
+        """How many translations those are."""
         self._whose: dict[int, tuple[str, int]] = {}
         self._frames: dict[int, Frame] = {}
         self._codes: Recent[Code] = Recent(_INSTRUCTIONS_KEPT)
@@ -100,6 +109,8 @@ class Catalog:
         self._translation_decoder = msgspec.msgpack.Decoder(Translation)
         self._stale = True
         self._over = ""
+        self._shared = False
+        """Whether another reader has the same dictionaries."""
 
     def nobody_writes(self, why: str) -> None:
         """The recording is over; what it says is running was cut off."""
@@ -122,17 +133,27 @@ class Catalog:
             default=None,
         )
         repeats = self._repeats.before(walks_end)
+        if walks_end is None and attempts_end is None:
+            self._shared = True
+            return Settled(walks, self._attempts, self._attempts_of, repeats)
         attempts = _below(self._attempts, attempts_end)
         attempts |= {each.attempt: self._attempts[each.attempt] for each in repeats}
-        return Settled(_below(walks, walks_end), attempts, repeats)
+        of: dict[int, tuple[int, ...]] = {}
+        for id, each in attempts.items():
+            of[each.translation] = (*of.get(each.translation, ()), id)
+        return Settled(_below(walks, walks_end), attempts, of, repeats)
 
     def take_over(self, known: Settled) -> None:
         """Begin with what another reader of the same file has read, before anything is asked."""
-        for id, item in known.translations.items():
-            self._add_translation(id, item)
-        for id, attempt in known.attempts.items():
-            self._add_attempt(id, attempt)
-        self._repeats.take_over(known.repeats)
+        self._translations, self._attempts, self._attempts_of, repeats = known
+        self._shared = True
+        self._repeats.take_over(repeats)
+
+    def _own(self) -> None:
+        """Have dictionaries that can be changed."""
+        if self._shared:
+            self._translations, self._attempts = dict(self._translations), dict(self._attempts)
+            self._attempts_of, self._shared = dict(self._attempts_of), False
 
     def refresh(self) -> None:
         """Forget what may have changed."""
@@ -150,7 +171,7 @@ class Catalog:
         """Look again for rows, when they are next asked for."""
         for rows in (self._frame_rows, self.withdrawn, self.erased):
             rows.forget()
-        for runs in (self.guards, self.nodes):
+        for runs in (self.guards, self.nodes, self.inputs):
             runs.refresh()
 
     def _load(self) -> None:
@@ -158,34 +179,34 @@ class Catalog:
             return
         running = _running(self._translations)
         start = min(running, default=max(self._translations, default=-1) + 1)
-        for id, body in self._database.query(
+        for id, body in self._database.stream(
             tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
         ):
-            self._add_translation(id, unpacked(self._database, self._translation_decoder, body))
+            self._own()
+            self._translations[id] = unpacked(self._database, self._translation_decoder, body)
         open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
         start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
-        for row in self._database.query(
+        for row in self._database.stream(
             tuple[int, int, int, int, int | None, str],
             "SELECT id, translation, number, first_moment, last_moment, restart_reason"
             " FROM attempt WHERE id >= ?",
             (start,),
         ):
-            self._add_attempt(row[0], Attempt(*row))
+            self._own()
+            self._add_attempt(Attempt(*row))
         for repeat in self._repeats.load():
+            self._own()
             self._repeated(repeat)
         self._stale = False
-        if self._over:
-            for id in _running(self._translations):
+        if self._over and (running := _running(self._translations)):
+            self._own()
+            for id in running:
                 self._translations[id] = self._cut_off(self._translations[id])
 
-    def _add_translation(self, id: int, item: Translation) -> None:
-        if id not in self._translations:
-            self._translations_of.setdefault(item.code, []).append(id)
-        self._translations[id] = item
-
-    def _add_attempt(self, id: int, attempt: Attempt) -> None:
+    def _add_attempt(self, attempt: Attempt) -> None:
+        id, owner, of = attempt.id, attempt.translation, self._attempts_of
         if id not in self._attempts:
-            self._attempts_of.setdefault(attempt.translation, []).append(id)
+            of[owner] = (*of[owner], id) if owner in of else (id,)
         self._attempts[id] = attempt
 
     def _repeated(self, repeat: Repeat) -> None:
@@ -206,8 +227,8 @@ class Catalog:
             seconds=repeat.nanoseconds / 1e9,
         )  # fmt: skip
         attempt = Attempt(repeat.attempt, repeat.translation, 1, repeat.moment, last)
-        self._add_translation(item.id, item)
-        self._add_attempt(attempt.id, attempt)
+        self._translations[item.id] = item
+        self._add_attempt(attempt)
 
     def original(self, attempt: int) -> tuple[Attempt, int] | None:
         """The attempt that another one repeats, and by how much its moments come later; None: it
@@ -283,7 +304,12 @@ class Catalog:
     def translations_of(self, code: int) -> list[Translation]:
         """Those of one code, in order."""
         self._load()
-        return [self._translations[id] for id in sorted(self._translations_of.get(code, ()))]
+        known = self._translations
+        if self._of_codes < len(known):
+            for item in islice(known.values(), self._of_codes, None):  # a code never changes
+                self._translations_of.setdefault(item.code, []).append(item.id)
+            self._of_codes = len(known)
+        return [known[id] for id in sorted(self._translations_of.get(code, ()))]
 
     def translation(self, id: int) -> Translation:
         """One translation."""
@@ -358,24 +384,24 @@ class Catalog:
             self._frames.update((frame.id, frame) for frame in found)
         return found
 
-    def spans(self, first: int) -> list[Span]:
+    def spans(self, first: int) -> Iterator[Span]:
         """The frames that began at a moment or after it, in the order in which they were entered:
         where each stands, and nothing else."""
         start = self.rows.first("frame", "first_moment", first)
-        found = self._database.query(
+        self._load()
+        found = self._database.stream(
             tuple[int, int, int, int, int | None],
             "SELECT id, attempt, depth, first_moment, ifnull(last_moment,"
             " (SELECT last_moment FROM attempt WHERE id = frame.attempt))"
             " FROM frame WHERE id >= ? ORDER BY id",
             (start,),
         )
-        self._load()
-        repeated = [
+        repeated = (
             (frame.id, frame.attempt, frame.depth, frame.first_moment, frame.last_moment)
             for frame in self._frames_repeated(start, None)
             if frame.first_moment >= first
-        ]
-        return sorted(found + repeated) if repeated else found
+        )
+        return merge(found, repeated)
 
     def _frames_repeated(self, first: int, last: int | None) -> Iterator[Frame]:
         """The frames between two numbers, both included, that have no rows of their own."""
@@ -424,10 +450,12 @@ class Catalog:
             raise self._unknown("code object", id)
         return self._code_bodies[id]
 
-    def codes(self) -> list[Code]:
-        """All code objects."""
-        ids = self._database.query(tuple[int], "SELECT id FROM code ORDER BY id")
-        return [self.code(id) for (id,) in ids]
+    def codes(self, having: str = "") -> Iterator[Code]:
+        """All code objects, in order; or those that can have a text, in any case, in one of their
+        strings, and maybe others."""
+        for (id,) in self._database.query(tuple[int], "SELECT id FROM code ORDER BY id"):
+            if not having or may_hold(self._code_body(id), having):
+                yield self.code(id)
 
     def check_ip(self, frame: Frame, ip: int) -> None:
         """See to it that an instruction exists, so that nobody after us must.

@@ -49,6 +49,9 @@ _CHECKPOINT_PAGES = 4000
 _PATIENCE = 1000
 """Milliseconds that a writer waits for another one."""
 
+_STREAMED_TOGETHER = 2048
+"""Rows that are read at once of a table that is gone through."""
+
 _MAX_BLOB = 256 * 1024 * 1024
 """No honest row is longer; a damaged length must not make us allocate gigabytes."""
 
@@ -149,6 +152,22 @@ class Database:
         try:
             rows = connection.execute(sql, params).fetchall()
             return cast(list[Row], msgspec.convert(rows, _list_of(cast(Hashable, row))))
+        except (sqlite3.Error, OverflowError, UnicodeError) as error:
+            raise _translated(error, self.path) from error
+        except msgspec.ValidationError as error:
+            raise damaged(self.path, str(error)) from error
+
+    def stream(self, row: type[Row], sql: str, params: Params = ()) -> Iterator[Row]:
+        """What `query` gives, some thousand rows at a time: of a long table that is not kept as it
+        is, the rows together would take more memory than what is made of them.
+
+        Raises:
+            RecordingError: as `query`.
+        """
+        try:
+            cursor = self._sqlite.execute(sql, params)
+            while rows := cursor.fetchmany(_STREAMED_TOGETHER):
+                yield from cast(list[Row], msgspec.convert(rows, _list_of(cast(Hashable, row))))
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise _translated(error, self.path) from error
         except msgspec.ValidationError as error:

@@ -19,13 +19,14 @@ from bisect import bisect_left, bisect_right
 from collections import Counter, OrderedDict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import accumulate, islice, repeat
+from operator import add
 from typing import NamedTuple
 
 import msgspec
 
 from stepper.model.trace import Event, EventKind, MomentId, Output
 from stepper.recording.database import Database, damaged
-from stepper.recording.packing import unpacked_run
+from stepper.recording.packing import inflated, may_hold, unpacked_run
 from stepper.recording.recent import Recent
 from stepper.recording.schema import EVENT_KINDS, MOST_TOGETHER
 from stepper.recording.schema import Events as Body
@@ -37,6 +38,9 @@ _HEADS_KEPT = 524_288
 _FILTERS = 24
 """Texts that are remembered with the events that have them."""
 _READ_TOGETHER = 50
+"""Runs that are decoded at once to sum them up."""
+_SUMMARIES_TOGETHER = 2048
+"""Rows that are read at once of what they say of their runs."""
 _LARGEST = 2**63 - 1
 _WIDTH = len(EVENT_KINDS)
 _PLACES = {str(kind): at for at, kind in enumerate(EVENT_KINDS)}
@@ -87,14 +91,19 @@ class _WithText:
 
 
 class EventHeads(NamedTuple):
-    """What a reader knows of all runs, as columns; `kinds` has a number for each kind and run."""
+    """What a reader knows of all runs, as columns; `kinds` has a number for each kind and run.
+    Readers share it: none of them puts in more."""
 
+    end: int
+    """The number that the next event has."""
     firsts: array[int]
     earliest: array[int]
     latest: array[int]
     kinds: array[int]
-    end: int
-    """The number that the next event has."""
+    reached: array[int]
+    """The latest moment of each run and of all before it."""
+    ahead: array[int]
+    """The earliest moment of each run and of all behind it."""
 
 
 class EventMoments:
@@ -125,26 +134,26 @@ class Events:
         self._heads_decoder = msgspec.msgpack.Decoder(_Heads)
         self._summed_up = database.has_column("events", "kinds")
         self._stale = True
-        self._known = EventHeads(array("q"), array("q"), array("q"), array("I"), 1)
-        self._reached = array("q")
-        """The latest moment of each run and of all before it."""
-        self._ahead = array("q")
-        """The earliest moment of each run and of all behind it."""
+        nothing = [array(each) for each in "qqqIqq"]
+        self._known = EventHeads(1, *nothing)
+        self._shared = False
+        """Whether another reader has the same columns."""
         self._totals: dict[_Kinds, array[int]] = {}
         """How many events of some kinds there are up to the end of each run."""
         self._kept: Recent[Body] = Recent(_KEPT)
         self._heads: Recent[_Head] = Recent(_HEADS_KEPT)
+        self._lacking: tuple[str, set[int]] = "", set()
+        """The text that was searched last, and the runs that do not have it."""
         self._with_text: OrderedDict[tuple[_Kinds, str], _WithText] = OrderedDict()
 
     def heads(self) -> EventHeads:
-        """What has been read of all of them; a copy, which another thread can have."""
-        firsts, earliest, latest, kinds, end = self._known
-        return EventHeads(firsts[:], earliest[:], latest[:], kinds[:], end)
+        """What has been read of all of them, which another thread can have."""
+        self._shared = True
+        return self._known
 
     def take_over(self, known: EventHeads) -> None:
         """Begin with what another reader of the same file has read, before anything is asked."""
-        self._known = known
-        self._reach(0)
+        self._known, self._shared = known, True
 
     def refresh(self) -> None:
         """Look for newer events when they are next asked for."""
@@ -176,7 +185,8 @@ class Events:
         wanted, first = _kinds(kinds), max(offset, 0)
         after, before = (after if after > 0 else -1), (_LARGEST if before is None else before)
         if text:
-            having = self._having(wanted, text)
+            anywhere = limit is not None and after < 0 and before == _LARGEST
+            having = self._having(wanted, text, first + limit if anywhere and limit else None)
             pairs = zip(having.ids, having.moments, strict=True)
             ids = islice((id for id, moment in pairs if after < moment < before), first, None)
         else:
@@ -190,9 +200,9 @@ class Events:
     def before(self, moment: MomentId, kinds: _Kinds) -> int:
         """How many events of some kinds were before a moment."""
         totals, latest = self._total(kinds), self._known.latest
-        at = bisect_left(self._reached, moment)
+        at = bisect_left(self._known.reached, moment)
         found = totals[at - 1] if at else 0
-        for other in _having_any(totals, at, bisect_left(self._ahead, moment)):
+        for other in _having_any(totals, at, bisect_left(self._known.ahead, moment)):
             if latest[other] < moment:
                 found += totals[other] - (totals[other - 1] if other else 0)
             else:
@@ -208,12 +218,14 @@ class Events:
         best: tuple[int, int] | None = None
         """Its moment and its number."""
         if direction > 0:
-            runs = _having_any(totals, bisect_right(self._reached, moment), len(totals))
+            runs = _having_any(totals, bisect_right(self._known.reached, moment), len(totals))
         else:
-            runs = _having_any_backwards(totals, bisect_left(self._ahead, moment))
+            runs = _having_any_backwards(totals, bisect_left(self._known.ahead, moment))
         for at in runs:
             if best is not None and (
-                self._ahead[at] >= best[0] if direction > 0 else self._reached[at] <= best[0]
+                self._known.ahead[at] >= best[0]
+                if direction > 0
+                else self._known.reached[at] <= best[0]
             ):
                 break
             head, first = self._head(at), self._known.firsts[at]
@@ -246,10 +258,11 @@ class Events:
                 totals.extend(first - 1 for first in known.firsts[done + 1 :])
                 totals.append(known.end - 1)
             else:
-                nothing = repeat(0, len(known.firsts) - done)
                 begin = done * _WIDTH
-                columns = [known.kinds[begin + _PLACES[str(kind)] :: _WIDTH] for kind in kinds]
-                counts = map(sum, zip(nothing, *columns, strict=True))
+                columns = (known.kinds[begin + _PLACES[str(kind)] :: _WIDTH] for kind in kinds)
+                counts: Iterable[int] = repeat(0, len(known.firsts) - done)
+                for column in filter(any, columns):  # of most kinds there is nothing
+                    counts = map(add, counts, column)
                 totals.extend(islice(accumulate(counts, initial=before), 1, None))
         return totals
 
@@ -257,11 +270,11 @@ class Events:
         """The numbers of the events of some kinds between two moments, in order, without the first
         ones."""
         totals, known = self._total(kinds), self._known
-        start = bisect_right(self._reached, after)
+        start = bisect_right(self._known.reached, after)
         if after < 0 and before == _LARGEST:
             start = bisect_right(totals, skip)
             skip -= totals[start - 1] if start else 0
-        for at in _having_any(totals, start, bisect_left(self._ahead, before)):
+        for at in _having_any(totals, start, bisect_left(self._known.ahead, before)):
             count = totals[at] - (totals[at - 1] if at else 0)
             whole = after < known.earliest[at] and known.latest[at] < before
             if whole and skip >= count:
@@ -276,8 +289,9 @@ class Events:
             yield from found[skip:]
             skip = max(0, skip - len(found))
 
-    def _having(self, kinds: _Kinds, text: str) -> _WithText:
-        """The events of some kinds that have a text in them, in any case."""
+    def _having(self, kinds: _Kinds, text: str, enough: int | None = None) -> _WithText:
+        """The events of some kinds that have a text in them, in any case; `enough`: so many of them
+        will do."""
         text = text.lower()
         found = self._with_text.setdefault((kinds, text), _WithText())
         self._with_text.move_to_end((kinds, text))
@@ -285,6 +299,11 @@ class Events:
             self._with_text.popitem(last=False)
         totals = self._total(kinds)
         for at in _having_any(totals, found.runs, len(totals)):
+            if enough is not None and len(found.ids) >= enough:
+                found.runs = at
+                return found
+            if not self._may_hold(at, text):
+                continue
             run, first = self._run(at), self._known.firsts[at]
             for place in self._head(at).fitting(kinds):
                 if text in run.texts[place].lower():
@@ -292,6 +311,17 @@ class Events:
                     found.moments.append(run.moments[place])
         found.runs = len(totals)
         return found
+
+    def _may_hold(self, at: int, text: str) -> bool:
+        """Whether a run can have a text: who asks for one kind mostly asks for others, too."""
+        if text != self._lacking[0]:
+            self._lacking = text, set()
+        lacking = self._lacking[1]
+        if at not in lacking and at not in self._kept:
+            body = inflated(self._database, self._body(at))
+            if not may_hold(body, text):
+                lacking.add(at)
+        return at not in lacking
 
     # Reading
 
@@ -315,6 +345,9 @@ class Events:
             if sys.byteorder == "big":
                 numbers.byteswap()
             before = len(self._known.firsts)
+            if self._shared:
+                end, *columns = self._known
+                self._known, self._shared = EventHeads(end, *(each[:] for each in columns)), False
             known = self._known._replace(end=ends[-1])
             known.firsts.extend(firsts)
             known.earliest.extend(earliest)
@@ -325,15 +358,15 @@ class Events:
         self._stale = False
 
     def _summaries(self, after: int) -> list[tuple[int, int, int, int, bytes]]:
-        """What the rows of the runs behind an event say but for the body; of some of them where
-        runs must be decoded for that, as in older files."""
+        """What the rows of some runs behind an event say but for the body; in older files, runs
+        must be decoded for that."""
         after = after or -_LARGEST
         if self._summed_up:
             return self._database.query(
                 tuple[int, int, int, int, bytes],
                 "SELECT first, count, earliest, latest, kinds FROM events WHERE first > ?"
-                " ORDER BY first",
-                (after,),
+                " ORDER BY first LIMIT ?",
+                (after, _SUMMARIES_TOGETHER),
             )
         rows = self._database.query(
             tuple[int, int, bytes],
@@ -356,15 +389,15 @@ class Events:
         earliest, latest = self._known.earliest[start:], self._known.latest[start:]
         if not earliest:
             return
-        reached = self._reached[-1] if start else latest[0]
-        self._reached.extend(islice(accumulate(latest, max, initial=reached), 1, None))
+        reached = self._known.reached[-1] if start else latest[0]
+        self._known.reached.extend(islice(accumulate(latest, max, initial=reached), 1, None))
         ahead = array("q", accumulate(reversed(earliest), min))
         ahead.reverse()
-        self._ahead.extend(ahead)
+        self._known.ahead.extend(ahead)
         for at in range(start - 1, -1, -1):
-            if self._ahead[at] <= ahead[0]:
+            if self._known.ahead[at] <= ahead[0]:
                 break
-            self._ahead[at] = ahead[0]
+            self._known.ahead[at] = ahead[0]
 
     def _head(self, at: int) -> _Head:
         found = self._heads.get(at)

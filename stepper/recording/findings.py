@@ -54,6 +54,8 @@ class _List(Generic[Thing]):
         """When those appeared, as far as somebody has asked."""
         self.generation = -1
         self.settled = False
+        self.at_the_end: list[Thing] | None = None
+        """Those that are left at the end, of a list that is settled, once somebody has asked."""
 
     def before(self, moment: int | None) -> Sequence[Thing]:
         if moment is None:
@@ -199,11 +201,17 @@ class Findings:
 
     def guards(self, attempt: Attempt, moment: int | None) -> list[Guard]:
         """The guards that hold at the moment (None: at the end), in order."""
-        return [
+        every = self._every_guard(attempt)
+        if moment is None and every.at_the_end is not None:
+            return every.at_the_end.copy()
+        found = [
             guard
-            for guard in self._every_guard(attempt).before(moment)
+            for guard in every.before(moment)
             if guard.withdrawn is None or (moment is not None and guard.withdrawn >= moment)
         ]
+        if moment is None and every.settled:
+            every.at_the_end = found.copy()
+        return found
 
     def all_guards(self, attempt: Attempt) -> list[Guard]:
         """Every guard that was ever installed, in order, withdrawn ones too."""
@@ -235,6 +243,16 @@ class Findings:
             for node in self._every_node(attempt).before(moment)
             if node.erased is None or (moment is not None and node.erased >= moment)
         ]
+        alive.sort(key=_in_graph)
+        return alive
+
+    def inputs(self, attempt: Attempt) -> list[Node]:
+        """The inputs of an attempt's main graph at its end, in its order: of nodes with a source
+        no other is decoded."""
+        first, last = attempt.first_moment - 1, attempt.last_moment
+        found = self._catalog.inputs.of(attempt.id, first, last)
+        erased = {id for id, _ in _changed(self._catalog.erased, found)}
+        alive = [node for node in found if node.id not in erased and node.source and not node.graph]
         alive.sort(key=_in_graph)
         return alive
 

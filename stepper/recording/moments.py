@@ -172,7 +172,7 @@ class Moments:
             RecordingError: what the file says of them cannot be true.
         """
         newest = self.newest
-        for first, count, most in self._database.query(
+        for first, count, most in self._database.stream(
             tuple[int, int, int],
             f"SELECT first, count, min({MOST_TOGETHER}, {MOST_BYTES} / {_LEAST_BYTES})"
             " FROM moments WHERE first > ? ORDER BY first",

@@ -144,8 +144,7 @@ def _at_instructions(
     recording: Recording, start: int, direction: int, indices: Callable[[Code], set[int]]
 ) -> Iterator[tuple[int, tuple[Code, int]]]:
     """The moments beyond `start` whose instruction `indices` picks from its code object."""
-    picked = {code.id: (code, indices(code)) for code in recording.codes()}
-    picked = {id: each for id, each in picked.items() if each[1]}
+    picked = {code.id: (code, found) for code in recording.codes() if (found := indices(code))}
     if not picked:
         return
     for moment in recording.walk(start, direction, codes=picked):

@@ -22,6 +22,12 @@ _MOST = 64 * 1024 * 1024
 """Bytes of a run that are compressed: a file of unknown author can claim any size."""
 _NO_RECORD = (msgspec.DecodeError, UnicodeError, RecursionError, ValueError)
 """What decoding says of bytes that are none."""
+_FOLDED = (
+    b"\xc3\x9f", b"\xc4\xb0", b"\xc5\x89", b"\xc5\xbf", b"\xc7\xb0", b"\xe1\xba", b"\xe2\x84\xaa",
+    b"\xef\xac",
+)  # fmt: skip
+"""How the characters begin that are none of ASCII and become some in another case: ß, İ, ŉ, ſ, ǰ,
+ẖ to ẞ, the sign of Kelvin, ﬀ to ﬆ."""
 MOST_BYTES = "length(body) * CASE WHEN substr(body, 1, 1) = x'78' THEN 1032 ELSE 1 END"
 """How many bytes a stored run can have before it is compressed, at most: in SQL."""
 
@@ -63,6 +69,14 @@ def inflated(database: Database, stored: bytes) -> bytes:
     if not inflating.eof:
         raise damaged(database.path, "a run is cut, or too long")
     return run
+
+
+def may_hold(record: bytes, text: str) -> bool:
+    """Whether a text can be in the strings of a record, in any case: if not, nobody need decode
+    it."""
+    if not text.isascii() or text.lower().encode() in record.lower():
+        return True
+    return any(each in record for each in _FOLDED)
 
 
 def unpacked_run(

@@ -240,6 +240,10 @@ class Recording:
         """Everything that the symbolic interpreter had at a moment."""
         return self._states.state(self.moment(id))
 
+    def begins_with(self, frame: Frame) -> Collection[str]:
+        """The names of the locals that a frame, whose first moment is recorded, begins with."""
+        return self._states.begins_with(frame)
+
     def entered_with(self, attempt: int, name: str) -> Iterator[tuple[int, Value | None]]:
         """What a local was where each frame of an attempt that is over began, as it is known at the
         frame's end; out of its cell, where it is in one. None: there was none."""
@@ -355,6 +359,11 @@ class Recording:
         """The FX nodes alive at a moment, in graph order; None: those at the attempt's end."""
         owner = self._owner(moment, attempt)
         return self._findings.nodes(owner, moment) if owner else []
+
+    def inputs(self, attempt: int) -> list[Node]:
+        """The inputs of an attempt's main graph at its end of which the source is known, in its
+        order: as `nodes` has them, without the others."""
+        return self._findings.inputs(self._catalog.attempt(attempt))
 
     def nodes_made(self, attempt: int) -> list[Node]:
         """Every node that an attempt made, in the order in which it did, erased ones too."""

@@ -14,7 +14,7 @@ before the keyframe. The same goes for a tracker that nothing held for a while.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -100,6 +100,14 @@ class StateBuilder:
         if len(self._states) > _CACHED_STATES:
             self._states.popitem(last=False)
         return state
+
+    def begins_with(self, frame: Frame) -> Collection[str]:
+        """The names of the locals that a frame begins with. No state is built for that."""
+        at = frame.first_moment
+        deltas = [step.delta for step in self._moments.steps(at, at)]
+        if not deltas or deltas[0] is None:
+            return ()
+        return unpacked(self._database, self._entered_decoder, deltas[0]).locals or ()
 
     def entered_with(
         self, attempt: Attempt, frames: Sequence[Frame], name: str

@@ -89,17 +89,20 @@ def _places(app: StepperApp, recording: Recording) -> Iterator[SystemCommand]:
         yield _verb(
             _frame(recording, translation), "Go to where it begins.", partial(_post, app, message)
         )
-    codes = recording.codes()
+    labels: dict[str, None] = {}
+    firsts: dict[str, int] = {}  # of each file, the one that was seen last at the end
+    for code in recording.codes():
+        labels.setdefault(code.label)
+        firsts[code.filename] = firsts.pop(code.filename, code.first_line)
     shown = (compiled_name(recording, each) for each in recording.translations()[:_MOST])
-    for name in _each((*shown, *(code.label for code in codes))):
+    for name in _each((*shown, *labels)):
         breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=name)
         yield _break(app, f"break in {name}", breakpoint)
     state = app.cursor.state
     for path, name in _each(recording.owners.within(state.attempt) if state is not None else ()):
         breakpoint = Breakpoint(BreakpointKind.FUNCTION, pattern=path or name)
         yield _break(app, f"break in {path} {name}".replace("in  ", "in "), breakpoint)
-    firsts = {code.filename: code.first_line for code in reversed(codes)}
-    for filename, line in islice(firsts.items(), _MOST):
+    for filename, line in islice(reversed(firsts.items()), _MOST):
         breakpoint = Breakpoint(BreakpointKind.LINE, filename, number=line)
         yield _break(app, f"break at {os.path.basename(filename)}:{line}", breakpoint)
 

@@ -69,9 +69,10 @@ class Story:
         return number
 
     def node(self, attempt: int, name: str = "add") -> int:
-        """A node of the newest moment; its number."""
+        """A node of the newest moment, every other one an input; its number."""
         id = max(self.nodes, default=0) + 1
-        node = Node(id, attempt, self.moment, "", -float(id), name, "call_function", "operator.add")
+        op, source = ("placeholder", "L['x']") if id % 2 else ("call_function", "")
+        node = Node(id, attempt, self.moment, "", -float(id), name, op, name, source=source)
         self.nodes[id] = node
         self.writer.node(node)
         return id
@@ -93,6 +94,8 @@ class Story:
             nodes = [node for node in self.nodes.values() if node.attempt == id]
             assert recording.guards_installed(id) == guards
             assert recording.nodes_made(id) == nodes
+            inputs = [node for node in reversed(nodes) if node.source and not node.erased]
+            assert recording.inputs(id) == inputs
             for moment in range(self.moment + 2):
                 assert recording.guards(moment, attempt=id) == [
                     guard

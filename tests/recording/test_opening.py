@@ -41,13 +41,14 @@ def everything(path: Path) -> None:
     recording = Recording.open(str(path))
     recording.events()
     recording.output()
-    recording.codes()
+    list(recording.codes())
     recording.graph_breaks()
     for translation in recording.translations():
         recording.transformed(translation.id)
     for attempt in recording.attempts():
         recording.frames(attempt.id)
         recording.guards(None, attempt=attempt.id)
+        recording.inputs(attempt.id)
         recording.nodes(None, attempt=attempt.id)
         recording.side_effects(None, attempt=attempt.id)
     for moment in recording.moments(recording.oldest, recording.newest):

@@ -257,7 +257,7 @@ def test_empty_recording(tmp_path: Path) -> None:
     assert recording.translations() == []
     assert recording.events() == []
     assert recording.guards(0) == []
-    assert recording.codes() == []
+    assert list(recording.codes()) == []
 
 
 def test_closed_recording_says_so(sample: Tape) -> None:
@@ -306,7 +306,7 @@ def test_a_reader_that_begins_with_what_another_knows_says_what_is_so(
 
 
 def _told(recording: Recording) -> tuple[object, ...]:
-    code = recording.codes()[0].id
+    code = next(recording.codes()).id
     return (
         recording.translations(),
         recording.translations_of(code),

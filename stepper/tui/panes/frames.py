@@ -41,6 +41,7 @@ _SIGNS = {
 }
 
 
+_NESTED = "· "
 _TIME = "    time"
 _COUNTS = "attempts instr guards nodes breaks"
 _COLUMNS = (
@@ -101,10 +102,10 @@ class FramesPane(ListingPane):
         phases = any(t.phase is not Phase.TRANSLATE for t in known)
         widths = (
             max((len(t.compile_id or "–") for t in shown), default=0),
-            max((len(self._shown_name(t)) for t in shown), default=0),
-            max((len(_outcome(t)) for t in shown), default=0),
+            max((len(_NESTED) * t.level + len(self._names[t.id]) for t in shown), default=0),
+            max((len(_outcome(each)) for each in {t.outcome for t in shown}), default=0),
             len(_TIME),
-            max((len(_why(t)) for t in shown), default=0),
+            max((len(_why(each)) for each in {_reason(t) for t in shown}), default=0),
             max(map(len, Phase)) if phases else 0,
             len(_COUNTS),
             1,
@@ -115,7 +116,7 @@ class FramesPane(ListingPane):
         self.list_rows(len(self._translations), cursor=cursor, empty=empty)
 
     def _shown_name(self, t: Translation) -> str:
-        return "· " * t.level + self._names[t.id]
+        return _NESTED * t.level + self._names[t.id]
 
     def draw_row(self, index: int) -> Row:
         t = self._translations[index]
@@ -135,9 +136,9 @@ class FramesPane(ListingPane):
         return (
             ((t.compile_id or "–", "constant"),),
             ((self._shown_name(t), "function"),),
-            ((_outcome(t), _OUTCOME_ROLES[t.outcome]),),
+            ((_outcome(t.outcome), _OUTCOME_ROLES[t.outcome]),),
             ((seconds, ""),),
-            ((_why(t), "dim" if t.outcome is Outcome.HIT else "warning"),),
+            ((_why(_reason(t)), "dim" if t.outcome is Outcome.HIT else "warning"),),
             ((t.phase, _PHASE_ROLES[t.phase]),),
             _counts(t),
             ((f"{short_path(t.filename, self._cwd)}:{t.line}", "dim"),),
@@ -182,13 +183,13 @@ def _counts(t: Translation) -> tuple[Span, Span]:
     )
 
 
-def _outcome(t: Translation) -> str:
-    return f"{_SIGNS[t.outcome]} {t.outcome}"
+def _outcome(outcome: Outcome) -> str:
+    return f"{_SIGNS[outcome]} {outcome}"
 
 
-def _why(t: Translation) -> str:
-    """The reason without the line of the program that torch writes behind a guard."""
-    return one_line(_reason(t).partition("  # ")[0])
+def _why(reason: str) -> str:
+    """A reason without the line of the program that torch writes behind a guard."""
+    return one_line(reason.partition("  # ")[0])
 
 
 def _reason(t: Translation) -> str:
