@@ -89,8 +89,10 @@ def _called_on(
     made = name == _FALLBACK and getter_of(recording, item, owner, guards) is not None
     attempts = recording.attempts(item.id)
     for frame in recording.frames(attempts[-1].id) if attempts else []:
+        if not frame.depth:
+            continue
         named = recording.code(frame.code).name.rpartition(".")[2] == name
-        if frame.depth and named and recording.has(frame.first_moment):
+        if named and recording.has(frame.first_moment):
             state = recording.state(frame.first_moment)
             first = next(iter(state.top.locals), "")
             value = state.values.get(state.top.locals.get(first, 0))

@@ -549,12 +549,8 @@ def _wanted(wants: Wanted, of: tuple[Path, ...], what: Aspect) -> tuple[Datum, .
 
 def _inputs(recording: Recording, item: Translation, path: Path) -> list[str]:
     attempts = recording.attempts(item.id)
-    nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
     return [
         node.name
-        for node in nodes
-        if node.op == "placeholder"
-        and node.source
-        and not node.graph
-        and _any_same(path, meant(unscoped(node.source)))
+        for node in (recording.inputs(attempts[-1].id) if attempts else ())
+        if _any_same(path, meant(unscoped(node.source)))
     ]

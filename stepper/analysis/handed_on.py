@@ -82,8 +82,10 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
     frames = recording.frames(attempts[-1].id) if attempts else []
     if not frames or not recording.has(frames[0].first_moment):
         return
-    begins = recording.state(frames[0].first_moment).top.locals
-    if _HANDED.isdisjoint(begins):
+    hands_on = recording.derived(_HandsOn).known
+    if (code := frames[0].code) not in hands_on:  # what it begins with are its arguments
+        hands_on[code] = not _HANDED.isdisjoint(recording.begins_with(frames[0]))
+    if not hands_on[code]:
         return
     in_torchs: tuple[Frame, State] | None = None
     for frame in frames[1:_MOST_FRAMES]:
@@ -99,6 +101,14 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
         in_torchs = in_torchs or (frame, state)
     if in_torchs is not None:
         yield in_torchs
+
+
+class _HandsOn:
+    """Whether functions have arguments that they hand on, by their codes, as far as somebody has
+    asked."""
+
+    def __init__(self, _: Recording) -> None:
+        self.known: dict[int, bool] = {}
 
 
 def _has_handed(state: State) -> bool:

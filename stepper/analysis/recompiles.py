@@ -82,6 +82,7 @@ from stepper.model.trace import (
     limit_named,
 )
 from stepper.recording.reader import Recording
+from stepper.recording.recent import Recent
 
 _SIZE = re.compile(r"\b[LG]\['[^()]*\.size\(\)\[\d+\]")
 """A size of a tensor in a condition, as Dynamo words it."""
@@ -100,6 +101,8 @@ _A_TENSOR = Words(A_TENSOR)
 _NONE = Words("NoneType")
 _FEW = 8
 """Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
+_WANTED = 512
+"""Compilations of which it is kept what they want: functions are told one after the other."""
 _COMPARED = 64
 """Entries that a compilation is compared with when lookups were not recorded, the newest. More than
 Dynamo lets a function have, unless its limit was raised; to compare each with all others would
@@ -359,7 +362,7 @@ def failed_guards(recording: Recording, lookup: Translation) -> tuple[tuple[str,
 class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
-        self._wanted: dict[int, dict[int, Wants]] = {}
+        self._wanted: Recent[dict[int, Wants]] = Recent(_WANTED)
         self._installed: dict[tuple[int, str, str, str], Guard | None] = {}
         self._origins: dict[int, Origin] = {}
         self._closures: dict[int, dict[str, str]] = {}
@@ -550,10 +553,11 @@ class _Reader:
             items = self._by_code[code]
             both = [wanted_and_had(self._recording, item) for item in items]
             unlike = varying([wanted for wanted, _ in both])
-            found = self._wanted[code] = {
+            found = {
                 item.id: Wants(wanted, others, had)
                 for item, (wanted, had), others in zip(items, both, unlike, strict=True)
             }
+            self._wanted.keep(code, found, len(found))
         return found
 
     def _wanted_before(self, item: Translation) -> list[Wanted]:
@@ -602,7 +606,7 @@ class _Reader:
         failure = msgspec.structs.replace(
             failure, find_conditions=partial(conditions_behind, self._recording, made, failure)
         )
-        key = (made.id, failure.kind, failure.source, failure.text)
+        key = (made.id, failure.kind, failure.source, failure.words)
         if key not in self._installed:
             attempts = self._recording.attempts(made.id)
             guards = (

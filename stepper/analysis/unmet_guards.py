@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import msgspec
 
@@ -53,7 +54,7 @@ class Failure(msgspec.Struct, frozen=True):
     source: str
     """The expression guarded; empty for global state, or when it is not known."""
     differences: tuple[Difference, ...] = ()
-    text: str = ""
+    words: str = ""
     """The failure in words, when no difference is known."""
     user_line: UserLine | None = None
     """The line that made the compiler depend on it."""
@@ -71,8 +72,14 @@ class Failure(msgspec.Struct, frozen=True):
     decides: bool = False
     """It says that the function is there for another call of what it wraps: a decorator's wrapper
     has one code for all that it wraps, and what else differs, its arguments, follows from that."""
+    find_text: Callable[[], str] | None = None
     find_origin: Callable[[], Origin] | None = None
     find_conditions: Callable[[], list[ShapeStep]] | None = None
+
+    @property
+    def text(self) -> str:
+        """The failure in words, also where the differences say all."""
+        return self.words if self.find_text is None else self.find_text()
 
     @property
     def conditions(self) -> list[ShapeStep]:
@@ -103,8 +110,8 @@ def conditions_behind(recording: Recording, made: Translation, failure: Failure)
             found += [] if cause is None else [cause]
     if found:
         return found
-    condition = as_installed(recording, made, failure.text)
-    if expressions_in(condition):
+    condition = as_installed(recording, made, failure.words) if failure.words else ""
+    if condition and expressions_in(condition):
         return decided_by([*sizes(recording, made)], condition)
     if ".size()" in failure.source:
         return conditions_on([*sizes(recording, made)], {failure.source})
@@ -134,9 +141,9 @@ def differing_state(
 def installed(guards: list[Guard], failure: Failure) -> Guard | None:
     """The installed guard that a leaf belongs to: of those on its source the one that says the
     same, as several ask a dictionary each for another key, else the nearest by kind."""
-    if failure.text:
+    if failure.words:
         for guard in guards:
-            if failure.text in map(unscoped, guard.code):
+            if failure.words in map(unscoped, guard.code):
                 return guard
     # A function is guarded by its code.
     source = unscoped(failure.source).removesuffix(CODE)
@@ -163,7 +170,7 @@ def failure_at(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]
         kind=guard.kind,
         source=source_of(guard),
         differences=differences or ((Difference("global state"),) if state else ()),
-        text=check.failure(guard),
+        words="" if check.differences else check.failure(guard),
         user_line=guard.user_line,
         saw=check.actual if guard.kind in LEAVES else UNKNOWN,
         # A lookup says of a value that is there in what it differs.
@@ -171,6 +178,7 @@ def failure_at(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]
         moment=check.moment or None,
         nanoseconds=check.nanoseconds,
         behind=not check.moment,
+        find_text=partial(check.failure, guard) if check.differences else None,
     )
 
 

@@ -80,14 +80,13 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
         for name, symbol in symbols.items()
         for source in symbol.sources
     }
-    for node in recording.nodes(None, attempt=attempts[-1].id):
+    for node in recording.inputs(attempts[-1].id):
+        source = unscoped(node.source)
         # A float that is an input is a tensor in the graph, and nowhere else.
-        if node.op == "placeholder" and node.source and not node.graph:
-            source = unscoped(node.source)
-            if found.get((source, Aspect("type"))) not in _TYPES_OF_NUMBERS:
-                found.update(_of_tensor(source, node, fixed))
-            for at, each in enumerate((node.meta.shape if node.meta else None) or ()):
-                had[source, Aspect("size", at)] = numbers.get(each, UNKNOWN)
+        if found.get((source, Aspect("type"))) not in _TYPES_OF_NUMBERS:
+            found.update(_of_tensor(source, node, fixed))
+        for at, each in enumerate((node.meta.shape if node.meta else None) or ()):
+            had[source, Aspect("size", at)] = numbers.get(each, UNKNOWN)
     return found, {key: value for key, value in had.items() if value != UNKNOWN}
 
 

@@ -241,6 +241,8 @@ _AROUND = {"tuple": ("(", ")"), "list": ("[", "]"), "set": ("{", "}")}
 
 def text_of(found: Datum) -> str:
     """A datum in one line: a plain value as Python writes it, anything else in its words."""
+    if type(found) is int:  # most of them are sizes
+        return str(found)
     match found:
         case Words(text, another):
             return f"another {text}" if another else text

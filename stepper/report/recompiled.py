@@ -134,7 +134,8 @@ def _shown(tell: Teller, failure: unmet_guards.Failure) -> unmet_guards.Failure:
         failure,
         source=tell.source(failure.source),
         differences=differences,
-        text=tell.words(failure.text),
+        words=tell.words(failure.text),
+        find_text=None,
     )
 
 
