@@ -22,9 +22,12 @@ from typing import Any
 
 from stepper.analysis.answering import MEMORY, DiedError, GivenUpError, run_in_fork
 from stepper.analysis.session_views import SessionViews
+from stepper.analysis.stretches import SCHEMA as STRETCHES
+from stepper.analysis.stretches import TIMES
 from stepper.analysis.views import RecordingViews, Row
 from stepper.recording.database import damaged
 from stepper.recording.reader import Recording
+from stepper.recording.statements import statements
 
 _ALLOWED = frozenset(
     {sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_RECURSIVE}
@@ -73,7 +76,12 @@ class Query:
         self._there = f"the views are {', '.join(views.columns)}"
         self._connection = _empty(views.tables())
         try:
-            self._fill(views, self._names_read(sql))
+            names, columns = self._read(sql)
+            if isinstance(asked, Recording) and "_moment" in names and TIMES.isdisjoint(columns):
+                for statement in statements(STRETCHES):
+                    self._connection.execute(statement)
+                names, _ = self._read(sql)
+            self._fill(views, names)
             self._pieces = run_in_fork(lambda: self._answer(sql), seconds=seconds, stop=stop)
             self.columns: tuple[str, ...] = tuple(self._next())
         except BaseException:
@@ -131,14 +139,18 @@ class Query:
         except QueryError as error:
             yield "error", str(error)
 
-    def _names_read(self, sql: str) -> set[str]:
-        """The tables that a question reads, once it is seen that it only reads."""
+    def _read(self, sql: str) -> tuple[set[str], set[str]]:
+        """The tables that a question reads, once it is seen that it only reads, and the columns of
+        `instructions`."""
         names: set[str] = set()
+        columns: set[str] = set()
         refused: list[int] = []
 
         def authorize(action: int, first: str | None, second: str | None, *_: Any) -> int:
             if action == sqlite3.SQLITE_READ and first is not None:
                 names.add(first)
+                if first == "instructions" and second:
+                    columns.add(second)
             if action in _ALLOWED and (second or "").lower() not in _FORBIDDEN_FUNCTIONS:
                 return sqlite3.SQLITE_OK
             refused.append(action)
@@ -153,11 +165,11 @@ class Query:
             if refused:
                 raise QueryError(f"only SELECT is possible here; {self._there}") from error
             raise
-        return names
+        # What the question may do is settled; the next statements are ours.
+        self._connection.set_authorizer(None)
+        return names, columns
 
     def _fill(self, views: RecordingViews | SessionViews, names: set[str]) -> None:
-        # What the question may do is settled; these statements are ours.
-        self._connection.set_authorizer(None)
         for name, found in views.rows(names):
             while rows := list(itertools.islice(found, _FILLED_AT_ONCE)):
                 if self._stop():

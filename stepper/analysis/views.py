@@ -20,6 +20,7 @@ from typing import Any
 from stepper.analysis.collectives import begun, groups
 from stepper.analysis.conditions import each_condition
 from stepper.analysis.failures import failures
+from stepper.analysis.stretches import places, stretches
 from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_of
 from stepper.model.cache import Verdict
 from stepper.model.datum import text_of
@@ -612,5 +613,7 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "_call": _call_parts,
     "_code": _code_parts,
     "_instruction": _instruction_parts,
+    "_stretch": stretches,
+    "_place": places,
 }
 """What fills each table."""

@@ -20,6 +20,7 @@ from stepper.analysis.document import page
 from stepper.analysis.query import Query, QueryError
 from stepper.analysis.row_lines import csv_lines, json_lines, table_lines
 from stepper.analysis.session_views import PROCESS_COLUMNS
+from stepper.analysis.stretches import TIMES
 from stepper.analysis.views import COLUMNS, FILLERS
 from stepper.model.trace import EventKind, Phase
 from stepper.recording.errors import RecordingError
@@ -78,6 +79,18 @@ def test_instructions_are_the_moments(recorded: Recorded) -> None:
         assert (row["function"], row["line"]) == (code.label, instruction.line)
         assert row["depth"] == frame.depth
         assert row["frame"] == recording.attempt(frame.attempt).translation
+
+
+def test_instructions_are_the_same_where_nobody_asks_when_they_were(recorded: Recorded) -> None:
+    recording = recorded("demos/graph_breaks.py")
+    columns = ", ".join(f'"{name}"' for name in COLUMNS["instructions"] if name not in TIMES)
+    whole = ask(recording, "SELECT * FROM instructions")
+    for row in whole:
+        for name in TIMES:
+            del row[name]
+    assert ask(recording, f"SELECT {columns} FROM instructions") == whole
+    (counted,) = ask(recording, "SELECT count(*) AS times, max(depth) AS deepest FROM instructions")
+    assert counted == {"times": len(whole), "deepest": max(row["depth"] for row in whole)}
 
 
 def test_guards_nodes_and_breaks_are_the_recordings(recorded: Recorded) -> None:
