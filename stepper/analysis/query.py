@@ -76,11 +76,11 @@ class Query:
         self._there = f"the views are {', '.join(views.columns)}"
         self._connection = _empty(views.tables())
         try:
-            names, columns = self._read(sql)
+            names, columns = self._names_read(sql)
             if isinstance(asked, Recording) and "_moment" in names and TIMES.isdisjoint(columns):
                 for statement in statements(STRETCHES):
                     self._connection.execute(statement)
-                names, _ = self._read(sql)
+                names, _ = self._names_read(sql)
             self._fill(views, names)
             self._pieces = run_in_fork(lambda: self._answer(sql), seconds=seconds, stop=stop)
             self.columns: tuple[str, ...] = tuple(self._next())
@@ -139,7 +139,7 @@ class Query:
         except QueryError as error:
             yield "error", str(error)
 
-    def _read(self, sql: str) -> tuple[set[str], set[str]]:
+    def _names_read(self, sql: str) -> tuple[set[str], set[str]]:
         """The tables that a question reads, once it is seen that it only reads, and the columns of
         `instructions`."""
         names: set[str] = set()

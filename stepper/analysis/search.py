@@ -56,12 +56,12 @@ def search(recording: Recording, text: str) -> list[Found]:
     wanted = text.strip().casefold()
     if not wanted:
         return []
+    in_one = "" if " " in wanted else wanted  # an instruction's text is made of two strings
     sorts: tuple[tuple[str, Iterator[Hit]], ...] = (
         ("what happened, and reasons", _reasons(recording, wanted)),
         ("output", _output(recording, wanted)),
         ("source", _source(recording.codes(wanted), wanted)),
-        # An instruction's text is made of two strings.
-        ("instructions", _instructions(recording.codes(max(wanted.split(), key=len)), wanted)),
+        ("instructions", _instructions(recording.codes(in_one), wanted)),
         ("nodes", _events(recording, _NODES, wanted)),
         ("guards", _events(recording, _GUARDS, wanted)),
         ("calls", _events(recording, _CALLS, wanted)),

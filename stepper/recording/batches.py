@@ -261,8 +261,7 @@ class NodeRuns(Runs[Node]):
 
 
 class InputRuns(Runs[Node]):
-    """Of the nodes those that are a graph's inputs, for whoever needs no other: only they are
-    decoded, and they are few."""
+    """The nodes that are inputs of a graph. They are few, and no other one is decoded."""
 
     def __init__(self, database: Database) -> None:
         super().__init__(database, "nodes")

@@ -145,9 +145,9 @@ class Catalog:
 
     def take_over(self, known: Settled) -> None:
         """Begin with what another reader of the same file has read, before anything is asked."""
-        self._translations, self._attempts, self._attempts_of, repeats = known
-        self._shared = True
-        self._repeats.take_over(repeats)
+        self._translations, self._attempts = known.translations, known.attempts
+        self._attempts_of, self._shared = known.attempts_of, True
+        self._repeats.take_over(known.repeats)
 
     def _own(self) -> None:
         """Have dictionaries that can be changed."""

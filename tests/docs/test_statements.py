@@ -76,7 +76,7 @@ HELD: list[tuple[str, str, object]] = [
 
 MEASURED = {
     "guides/recompile.md": {"3 compilations", "4 as recorded"},
-    "architecture.md": {"1,000,000 moments", "145 MB", "9.0 MB", "five dozen such probes"},
+    "architecture.md": {"1,000,000 moments", "132 MB", "9.0 MB", "five dozen such probes"},
     "guides/processes.md": {"100,000 moments", "164 MB"},
     "guides/query.md": {"256 recordings", "110 kB", "five compilations", "84 MB", "40 MB"},
     "guides/slow.md": {"60 steps", "400 steps", "four compilations"},
