@@ -1,12 +1,16 @@
-"""What is to be done about a symbol that the program needs the value of.
+"""What is to be done about a number that the program needs the value of.
 
 An entry with a symbol serves every value of it, until something asks for the one at hand: then the
-entry is for that one alone, and so is the next. What helps depends on what asks, which the
-instruction and its operands say: what is looked up by a size can be looked up before, a loop that
-is as long as one cannot.
+entry is for that one alone, and so is the next. A number that is a constant of the graph has an
+entry for each value anyway, and where its value is needed it would be of no use to have it be a
+symbol, or keep it in a tensor. What helps depends on what asks, which the instruction and its
+operands say: what is looked up by a size can be looked up before, a loop that is as long as one
+cannot.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 from stepper.analysis.shapes import Size
 from stepper.analysis.sites import own_frame, site_at
@@ -15,12 +19,20 @@ from stepper.client.text import place_text
 from stepper.model.datum import number
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import ShapeStep, Stage
+from stepper.model.trace import MomentId, State
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
-INDEXED = frozenset({"list", "tuple", "ModuleList", "ParameterList"})
-KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "ParameterDict"})
+_INDEXED = frozenset({"list", "tuple", "ModuleList", "ParameterList"})
+_KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "ParameterDict"})
+_SETS = frozenset({"set", "frozenset"})
+_BY_KEY = frozenset({".get", ".pop", ".setdefault", ".move_to_end"})
+_BY_INDEX = frozenset({".pop", ".insert"})
+"""Methods that take a key, or an index, first."""
+_METHOD, _OBJECT = "GetAttrVariable", ".obj"
+"""The tracker of a method that is called, and of what among its items."""
 _TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
+_FOR_A_TEXT = " for a text"
 _MAKING_TEXTS = ("str", "repr", "format")
 _RANGE = "range"
 _TENSOR = "Tensor"
@@ -35,6 +47,7 @@ _ELEMENT = (
     "take the element outside of the compiled function, and hand that over, or have the elements "
     "in one tensor"
 )
+_PART = "take the slice outside of the compiled function, and hand that over"
 _TEXT = "make the text outside of the compiled function, or of something that stays the same"
 _LOOP = "write the loop as operations on whole tensors, or have it around the compiled function"
 _IN_A_TENSOR = "keep it in a tensor, and compute with that"
@@ -63,7 +76,10 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
         place = f"{Stage.DISPATCH}, at {place}," if place else str(Stage.DISPATCH)
         purpose, remedy = " for an operator that takes a number there", _IN_A_TENSOR
     elif cause.stage is Stage.TRACING:
-        purpose, remedy = _use(recording, cause)
+        if not cause.target:
+            purpose, remedy = use_at(recording, cause.moment)
+        elif not cause.target.startswith("operator."):
+            remedy = _OPERATOR
         place = place or "torch"
     else:
         cached = cause.stage is Stage.CACHE
@@ -77,45 +93,85 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
     return text, f"{size.translation.compile_id} has {cause.written} from there"
 
 
-def _use(recording: Recording, cause: ShapeStep) -> tuple[str, str]:
-    """What the value is needed as, e.g. ` as a key of a dict`, and what helps there."""
-    if cause.target:
-        return "", _OUTSIDE if cause.target.startswith("operator.") else _OPERATOR
-    site = site_at(recording, cause.moment)
+class Use(NamedTuple):
+    """What the program needs the value of a number for."""
+
+    purpose: str = ""
+    """E.g. ` as a key of a dict`; empty: it is not known."""
+    remedy: str = _OUTSIDE
+
+
+def use_at(recording: Recording, moment: MomentId) -> Use:
+    """What an instruction needs the value of a number for that it asks for."""
+    site = site_at(recording, moment)
     if site is None:
-        return "", _OUTSIDE
-    state, row = recording.state(cause.moment), site.instruction
+        return Use()
+    state, row = recording.state(moment), site.instruction
     stack = [value for id in state.top.stack if (value := state.values.get(id)) is not None]
-    if container := _looked_into(row, stack):
-        if container.type in KEYED:
-            return f" as a key of a {container.type}", _KEY
-        if container.type in INDEXED:
-            return f" as an index into a {container.type}", _ELEMENT
-    if row.opname in _TEXTS or _calls(row, stack, _MAKING_TEXTS):
-        return " for a text", _TEXT
+    if use := _of_container(row, stack) or _of_method(row, stack, state):
+        return use
+    if row.opname in _TEXTS or _fills_in(row, stack) or _calls(row, stack, _MAKING_TEXTS):
+        return Use(_FOR_A_TEXT, _TEXT)
     if _calls(row, stack, (_RANGE,)):
-        return " as the bound of a loop, which is unrolled", _LOOP
+        return Use(" as the bound of a loop, which is unrolled", _LOOP)
     tensors = any(value.type == _TENSOR for value in stack[-_OPERANDS:])
     if tensors and _calls(row, stack, _THROUGH):
-        return " to go through a tensor row by row, which is unrolled", _LOOP
-    return "", _OUTSIDE
+        return Use(" to go through a tensor row by row, which is unrolled", _LOOP)
+    return Use()
 
 
-def _looked_into(row: Instruction, stack: list[Value]) -> Value | None:
-    """The container in which an instruction looks for something."""
-    if subscribes(row):
-        return stack[-2] if len(stack) > 1 else None
-    return stack[-1] if row.opname == "CONTAINS_OP" and stack else None
+def _of_container(row: Instruction, stack: list[Value]) -> Use | None:
+    """What an instruction that looks into a container, or changes one, needs a number for."""
+    if len(stack) < 2:
+        return None
+    if row.opname == "CONTAINS_OP":
+        kind = stack[-1].type
+        if kind in _KEYED:
+            return Use(_as_key(kind), _KEY)
+        return Use(f" to look for it in a {kind}") if kind in _INDEXED | _SETS else None
+    takes = row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
+    if not takes and row.opname not in ("STORE_SUBSCR", "DELETE_SUBSCR"):
+        return None
+    kind, sliced = stack[-2].type, stack[-1].type == "slice"
+    if kind in _KEYED:
+        return Use(_as_key(kind), _KEY if takes else _OUTSIDE)
+    if kind not in _INDEXED:
+        return None
+    if sliced:
+        return Use(f" as the bound of a slice of a {kind}", _PART if takes else _OUTSIDE)
+    return Use(_as_index(kind), _ELEMENT if takes else _OUTSIDE)
 
 
-def puts(row: Instruction) -> bool:
-    """Whether an instruction puts an element into a container, or deletes one."""
-    return row.opname in ("STORE_SUBSCR", "DELETE_SUBSCR")
+def _of_method(row: Instruction, stack: list[Value], state: State) -> Use | None:
+    """What a method of a container that is called needs a number for."""
+    if not row.opname.startswith("CALL"):
+        return None
+    for value in stack[-_OPERANDS:]:
+        if value.cls != _METHOD:
+            continue
+        owners = (state.values.get(item.value) for item in value.items if item.label == _OBJECT)
+        kind = next((owner.type for owner in owners if owner is not None), "")
+        if kind in _KEYED and value.text in _BY_KEY:
+            return Use(_as_key(kind), _KEY if value.text == ".get" else _OUTSIDE)
+        if kind in _INDEXED and value.text in _BY_INDEX:
+            return Use(_as_index(kind))
+        if (kind, value.text) == ("str", ".format"):
+            return Use(_FOR_A_TEXT, _TEXT)
+    return None
 
 
-def subscribes(row: Instruction) -> bool:
-    """Whether an instruction takes an element out of a container."""
-    return row.opname == "BINARY_SUBSCR" or (row.opname, row.argrepr) == ("BINARY_OP", "[]")
+def _fills_in(row: Instruction, stack: list[Value]) -> bool:
+    """Whether an instruction fills in a text by `%`."""
+    by_percent = (row.opname, row.argrepr) == ("BINARY_OP", "%")
+    return by_percent and len(stack) > 1 and stack[-2].type == "str"
+
+
+def _as_key(kind: str) -> str:
+    return f" as a key of a {kind}"
+
+
+def _as_index(kind: str) -> str:
+    return f" as an index into a {kind}"
 
 
 def _calls(row: Instruction, stack: list[Value], names: tuple[str, ...]) -> bool:

@@ -19,10 +19,11 @@ import msgspec
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
 from stepper.analysis.guarded_names import CONTENT
 from stepper.analysis.kind_rules import each_by_itself, entry_for_none, have
-from stepper.analysis.needed import INDEXED, KEYED, needed_by, puts, subscribes
+from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.sources import path_of, unscoped
+from stepper.client.text import place_text
 from stepper.model.change import Dynamic, Setting
 from stepper.model.datum import Datum, Words, number, text_of
 from stepper.model.shapes import ShapeStep, ShapeStepKind
@@ -272,27 +273,20 @@ def _float(it: Changing) -> Advice | None:
     return it.advise(f"{have(it).capitalize()} {it.name} as a tensor: torch.tensor({it.name}).")
 
 
-def _index(it: Changing) -> Advice | None:
-    """An int that chooses an element of a container: the graph has that element, and as a symbol
-    it would be a number again there."""
+def _constant_needed(it: Changing) -> Advice | None:
+    """An int that is a constant, and of which the program needs the value: it could be no symbol,
+    nor a tensor."""
     if not _a_number(it) or not it.all_are(int):
         return None
     for origin in _origins(it):
-        row = origin.instruction
-        if row is None or not (subscribes(row) or puts(row)):
-            continue
-        state = it.recording.state(origin.moment)
-        below = state.values.get(state.top.stack[-2]) if len(state.top.stack) > 1 else None
-        if below is not None and below.type in (INDEXED | KEYED):
-            is_a = "a key of" if below.type in KEYED else "an index into"
-            element = "the place of the element is"
-            instead = "do that outside of the compiled function"
-            if subscribes(row):
-                element, instead = "the element is", "hand over the element instead"
+        purpose, remedy = use_at(it.recording, origin.moment)
+        if purpose and origin.instruction is not None:
+            line = origin.called_from or origin.line
+            place = place_text(line.place, it.recording.facts.cwd) if line is not None else "torch"
             return it.advise(
-                f"{it.name} is {is_a} a {below.type}, and {element} a part of the graph, so each "
-                f"value is compiled by itself: {instead}, or accept an entry for each.",
-                f"its guard comes from {row.opname} on a {below.type}",
+                f"{place} needs the value of {it.name}{purpose}, so each value is compiled by "
+                f"itself: {remedy}, or accept an entry for each.",
+                f"its guard comes from {origin.instruction.opname}",
             )
     return None
 
@@ -329,10 +323,8 @@ def _instead(it: Changing) -> str:
             "there by index_copy_, at torch.arange of the length plus it."
         )
     if not _decides(it):
-        return (
-            f"Keep {it.name} in a tensor (register_buffer), or count outside of the compiled "
-            "function."
-        )
+        outside = ", or count outside of the compiled function" if it.changed_inside else ""
+        return f"Keep {it.name} in a tensor (register_buffer){outside}."
     effect = it.changed_inside
     set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
     return f"The program decides by {it.name}: do that outside of the compiled function{set_there}."
@@ -448,7 +440,7 @@ VALUE_RULES: dict[str, Rule] = {
         "number, not made again": _not_made,
         "number made dynamic": _automatic,
         "float": _float,
-        "index": _index,
+        "constant needed": _constant_needed,
         "int of a module": _int_of_a_module,
         "global int": _global_int,
         "default int": _default_int,

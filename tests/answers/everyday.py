@@ -112,7 +112,7 @@ def precision_of_products(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.layer_idx grows: 0, 1, 2, 3",
-    advice="self.layer_idx is an index into a list",
+    advice="needs the value of self.layer_idx as an index into a list",
     counts=(4, 2),
     never=("allow_unspec_int_on_nn_module",),
 )  # fmt: skip

@@ -15,6 +15,7 @@ from tests.answers import (  # noqa: F401
     left_free,
     measured,
     named,
+    needed_values,
     operators,
     own_lines,
     rare_breaks,

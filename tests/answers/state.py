@@ -234,7 +234,7 @@ def other_device(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.index grows: 0, 1, 2, 3",
-    advice="hand over the element instead",
+    advice="take the element outside of the compiled function, and hand that over",
     never=("= True does without",),
     counts=(4, 1),
 )  # fmt: skip

@@ -119,7 +119,7 @@ def packed_for_a_recurrent_layer(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.layer_idx grows: 0, 1, 2, 3",
-    advice="self.layer_idx is a key of a dict",
+    advice="needs the value of self.layer_idx as a key of a dict",
     counts=(4, 2),
     never=("allow_unspec_int_on_nn_module", "register_buffer"),
 )  # fmt: skip

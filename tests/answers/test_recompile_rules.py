@@ -38,7 +38,7 @@ AGAINST = {
     "number, not made again": "counted_without_dynamic",
     "number made dynamic": "global_counter",
     "float": "float_argument",
-    "index": "counter_of_a_module",
+    "constant needed": "counter_of_a_module",
     "int of a module": "modules_with_other_floats",
     "global int": "int_in_a_dict",
     "default int": "int_argument",

@@ -1,0 +1,142 @@
+"""Numbers that are constants where the program needs their values: to have them be symbols, or keep
+them in tensors, would not help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn import functional
+
+from tests.answers.cases import Run, case
+
+ones = torch.ones
+
+NUMBER = [0]
+
+
+@case(
+    "", "why-recompile",
+    cause="self.layer grows: 0, 1, 2",
+    advice="needs the value of self.layer as a key of a dict",
+    counts=(3, 1),
+    never=("allow_unspec_int_on_nn_module", "register_buffer", "count outside"),
+)  # fmt: skip
+def layers_that_look_for_what_they_kept(run: Run) -> None:
+    class Kept:
+        def __init__(self) -> None:
+            self.keys: dict[int, Any] = dict.fromkeys(range(3), ones(2))
+
+        def of(self, layer: int) -> Any:
+            if layer in self.keys:  # cause
+                return self.keys[layer] * 2
+            return None
+
+    class Attending(nn.Module):
+        def __init__(self, layer: int) -> None:
+            super().__init__()
+            self.layer = layer
+            self.linear = nn.Linear(2, 2)
+
+        def forward(self, x: Any, kept: Any) -> Any:
+            return self.linear(x) + (kept if run.remedied else kept.of(self.layer))
+
+    kept = Kept()
+    for at in range(3):
+        run.compile(Attending(at))(ones(2), ones(2) if run.remedied else kept)
+
+
+@case(
+    "", "why-recompile",
+    cause="self.place grows: 0, 1, 2",
+    advice="needs the value of self.place as a key of a dict",
+    counts=(3, 1),
+    never=("allow_unspec_int_on_nn_module", "register_buffer"),
+)  # fmt: skip
+def scale_that_is_there_or_not(run: Run) -> None:
+    scales = {0: 2.0, 1: 2.0, 2: 2.0}
+
+    class Scaling(nn.Module):
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+        def forward(self, x: Any, scale: Any) -> Any:
+            return x * (scale if run.remedied else scales.get(self.place, 1.0))  # cause
+
+    for place in range(3):
+        run.compile(Scaling(place))(ones(2), 2.0)
+
+
+@case(
+    "", "why-recompile",
+    cause="self.times grows: 1, 2, 3",
+    advice="needs the value of self.times as the bound of a loop, which is unrolled",
+    counts=(3, 1),
+    never=("allow_unspec_int_on_nn_module", "register_buffer"),
+)  # fmt: skip
+def smoothed_as_often_as_is_set(run: Run) -> None:
+    class Smoothing(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.times = 1
+
+        def forward(self, x: Any) -> Any:
+            for _ in range(1 if run.remedied else self.times):  # cause
+                x = functional.avg_pool1d(x, 3, 1, 1)
+            return x
+
+    smoothing = Smoothing()
+    smooth = run.compile(smoothing)
+    for times in (1, 2, 3):
+        for _ in range(times if run.remedied else 1):
+            smooth(ones(1, 4))
+        smoothing.times = 1 if run.remedied else times + 1
+
+
+@case(
+    "", "why-recompile",
+    cause="NUMBER[0] changes: 1, 2",
+    advice="needs the value of NUMBER[0] for a text",
+    counts=(2, 1),
+    never=("as an argument", "keep it in a tensor"),
+)  # fmt: skip
+def parameter_by_a_name_made_of_a_number(run: Run) -> None:
+    weights = {"layer1": ones(2), "layer2": ones(2)}
+
+    @run.compile
+    def weighted_by_name(x: Any, weight: Any) -> Any:
+        return x * (weight if run.remedied else weights["layer%d" % NUMBER[0]])  # noqa: UP031  # cause
+
+    for number in (1, 2):
+        NUMBER[0] = 1 if run.remedied else number
+        weighted_by_name(ones(2), weights[f"layer{number}"])
+
+
+@case(
+    "", "why-recompile",
+    cause="self.warm grows: 1, 2, 3",
+    advice="Keep self.warm in a tensor (register_buffer).",
+    counts=(3, 1),
+    never=("count outside",),
+)  # fmt: skip
+def step_that_the_loop_counts(run: Run) -> None:
+    class Warming(nn.Module):
+        warm: Any
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.warm = 1
+            if run.remedied:
+                del self.warm
+                self.register_buffer("warm", torch.tensor(1))
+
+        def forward(self, x: Any) -> Any:
+            return x * self.warm  # cause
+
+    warming = Warming()
+    warmed = run.compile(warming)
+    for _ in range(3):
+        warmed(ones(2))
+        warming.warm += 1
