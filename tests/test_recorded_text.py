@@ -89,7 +89,8 @@ IN_ANALYSIS = {
     },
     "needed.py": {
         "_calls": "Python's: the name of an instruction",
-        "_use": "torch's: the name of a function",
+        "_of_method": "Python's: the name of an instruction",
+        "needed_by": "torch's: the name of a function",
     },
     "failure_changes.py": {
         "": "torch's message",
