@@ -1,13 +1,16 @@
 """What a recorded lookup costs: `python -m tests.benchmarks.bench_lookups [--rounds N]`.
 
 Calls a compiled function whose one entry has some ten guards, and one with some hundred, over and
-over in one process, alone and with lookups recorded. Figures are microseconds of processor time a
-call beyond the plain one, the best of all rounds. Python 3.11 and later.
+over in one process, alone and with lookups recorded: with the same tensor at each call, with
+another one at each, and with one of a size that no call before had, so that all of its lookup is
+told. Figures are microseconds of processor time a call beyond the plain one, the best of all
+rounds. Python 3.11 and later.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import sys
 import tempfile
@@ -53,38 +56,50 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=10)
     parser.add_argument("--scales", type=int, nargs="*", default=[3, 94])
     arguments = parser.parse_args()
-    x = torch.randn(4)
+    one = torch.randn(4)
+    tensors = {
+        "one tensor": [one] * _CALLS,
+        "other tensors": [torch.randn(4) for _ in range(_CALLS)],
+        "other sizes": [torch.randn(4 + at) for at in range(_CALLS)],
+    }
     for count in arguments.scales:
-        torch._dynamo.reset()
-        compiled = torch.compile(Scales(count), backend="eager")
-
-        def call(compiled: Callable[[torch.Tensor], object] = compiled) -> object:
-            return compiled(x)
-
-        call()
-        plain = best(call, arguments.rounds)
-        torch._dynamo.reset()
-        with tempfile.TemporaryDirectory() as folder:
-            path = os.path.join(folder, "bench.stepper")
-            session, trouble = try_begin(DebuggeeConfig(recording=path, lookups=True))
-            assert session is not None, trouble
-            call()
-            call()
-            recorded = best(call, arguments.rounds)
-            session.close()
-            recording = Recording.open(path)
-            last = recording.translations()[-1]
-            guards = sum(len(each.checks) for each in recording.tried(last.id))
-            moments = last.last_moment or 0
-            recording.close()
-            size = os.path.getsize(path)
-        calls = arguments.rounds * _CALLS
-        print(
-            f"{guards:4} guards: alone {plain * 1e6:6.1f} us a call, recorded "
-            f"{(recorded - plain) * 1e6:8.1f} us more, {moments / calls:.0f} moments and "
-            f"{size / calls:.0f} bytes a call"
-        )
+        for kind, each in tensors.items():
+            print(_measured(Scales(count), each, kind, arguments.rounds))
     return 0
+
+
+def _measured(module: torch.nn.Module, tensors: list[torch.Tensor], kind: str, rounds: int) -> str:
+    """What it costs to record the calls of a module with these tensors."""
+    torch._dynamo.reset()
+    compiled = torch.compile(module, backend="eager", dynamic=True)
+    following = itertools.cycle(tensors)
+
+    def call() -> object:
+        return compiled(next(following))
+
+    call()
+    plain = best(call, rounds)
+    torch._dynamo.reset()
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "bench.stepper")
+        session, trouble = try_begin(DebuggeeConfig(recording=path, lookups=True))
+        assert session is not None, trouble
+        call()
+        call()
+        recorded = best(call, rounds)
+        session.close()
+        recording = Recording.open(path)
+        last = recording.translations()[-1]
+        guards = sum(len(each.checks) for each in recording.tried(last.id))
+        moments = last.last_moment or 0
+        recording.close()
+        size = os.path.getsize(path)
+    calls = rounds * _CALLS
+    return (
+        f"{guards:4} guards, {kind:<13}: alone {plain * 1e6:6.1f} us a call, recorded "
+        f"{(recorded - plain) * 1e6:8.1f} us more, {moments / calls:.0f} moments and "
+        f"{size / calls:.0f} bytes a call"
+    )
 
 
 if __name__ == "__main__":

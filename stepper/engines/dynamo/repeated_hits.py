@@ -4,7 +4,9 @@ A program calls what it has compiled over and over. Of such a call it is known t
 hit: that all its guards have passed. Most guards leave no choice of what they have seen then: a
 number that equals 3 is 3. Only what the others see (a size that may be any, how many names a
 dictionary has) and the arguments of the call are looked at again. If nothing differs from a lookup
-that was told in full, the lookup is told by saying so (`stepper.debuggee.told_again`).
+that was told in full, the lookup is told by saying so (`stepper.debuggee.told_again`). A tensor can
+be another one of which the same is said, as in each step of a training: which objects two lookups
+have is told of neither, only which arguments of one are the same object.
 
 It is known which entries were tried, and in which order, as long as none was made: the one that
 was hit last is tried first. How long guards take is measured at the first, the second, the fourth,
@@ -64,7 +66,9 @@ class _Model(NamedTuple):
 
     told: ToldLookup
     arguments: tuple[tuple[str, Described], ...]
-    """Each of this very object, so those that are the same object stay it."""
+    """Each of this very object; of a tensor, another one will do."""
+    one_object: tuple[int, ...]
+    """For each argument, the place of the first one that is the same object."""
     varying: tuple[tuple[LiveCheck, Check, CheckedGuard], ...]
     """Guards that may see something else and pass, and what they saw."""
 
@@ -146,7 +150,8 @@ class RepeatedHits:
             for live, found in asked
             if not _leaves_no_choice(live, found, reader, settled)
         ]
-        model = _Model(told, tuple(arguments), tuple(varying))
+        one_object = _one_object(call.f_locals)
+        model = _Model(told, tuple(arguments), one_object, tuple(varying))
         if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
             entry.models[told.record.thread, call.python_stack] = model
 
@@ -176,12 +181,9 @@ class RepeatedHits:
             entry is None or first is None or first() is not transformed
             or _is_measured(entry.hits + 1)
             or (model := entry.models.get((thread_name(), python_stack))) is None
-            or len(model.arguments) != len(f_locals)
+            or not _has_the_same(model, f_locals)
         ):  # fmt: skip
             return None
-        for (name, described), (now, value) in zip(model.arguments, f_locals.items(), strict=True):
-            if name != now or not unchanged(value, described):
-                return None
         if model.varying and not _sees_the_same(model, SafeReader(f_locals, f_globals)):
             return None
         number = recorder.lookup_again(model.told, began)
@@ -199,6 +201,29 @@ def _is_ordinary(candidate: Candidate) -> bool:
     return not (candidate.precompiled or candidate.asks_few or candidate.edited) and (
         candidate.region == EVERYBODY
     )
+
+
+def _has_the_same(model: _Model, arguments: dict[str, Any]) -> bool:
+    """Whether all that is told of a call's arguments is what was told of those of a lookup."""
+    if len(model.arguments) != len(arguments):
+        return False
+    others = False
+    for (name, described), (now, value) in zip(model.arguments, arguments.items(), strict=True):
+        if name != now:
+            return False
+        if not unchanged(value, described):
+            kind = type(value)
+            if kind is not torch.Tensor and kind is not torch.nn.Parameter:
+                return False
+            if not unchanged(value, described._replace(key=id(value))):
+                return False
+            others = True
+    return not others or _one_object(arguments) == model.one_object
+
+
+def _one_object(arguments: dict[str, Any]) -> tuple[int, ...]:
+    firsts: dict[int, int] = {}
+    return tuple(firsts.setdefault(id(each), at) for at, each in enumerate(arguments.values()))
 
 
 def _sees_the_same(model: _Model, reader: SafeReader) -> bool:

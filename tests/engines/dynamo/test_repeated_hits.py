@@ -151,6 +151,37 @@ def test_which_arguments_are_one_object_is_told(tmp_path: Path) -> None:
     assert found == [a == b for a, b in alike]
 
 
+def test_other_tensors_of_which_the_same_is_told_repeat_a_lookup(tmp_path: Path) -> None:
+    path = tmp_path / "r.stepper"
+    compiled = torch.compile(lambda x, y: x * 2 + y, backend="eager", dynamic=True)
+    pairs = [(torch.ones(3), torch.ones(3)) for _ in range(12)]
+    recording = record(path, *[lambda x=x, y=y: compiled(x, y) for x, y in pairs])
+    found = [told(recording, each) for each in hits(recording)]
+    recording.close()
+    assert len(found) == 11
+    assert repeats(path) == 6  # all but 1, 2, 4, 8, and the one that they repeat
+    for each in found[2:]:
+        assert each == found[1]
+
+
+def test_of_other_tensors_it_is_told_what_they_are_and_which_are_one(tmp_path: Path) -> None:
+    path = tmp_path / "r.stepper"
+    compiled = torch.compile(lambda x, y: x * 2 + y, backend="eager", dynamic=True)
+    sizes = [*[3] * 8, 5, 3, 7, 3, 3]
+    pairs = [(torch.ones(size), torch.ones(size)) for size in sizes]
+    pairs += [(x, x.clone() if at % 2 else x) for at, (x, _) in enumerate(pairs)]
+    recording = record(path, *[lambda x=x, y=y: compiled(x, y) for x, y in pairs])
+    asked = lookups(recording)
+    assert len(asked) == len(pairs)
+    for (x, y), each in zip(pairs, asked, strict=True):
+        state = recording.state(each.first_moment)
+        values = state.top.locals
+        assert state.values[values["L['x']"]].text == f"f32[{len(x)}]"
+        assert (values["L['x']"] == values["L['y']"]) == (x is y)
+    recording.close()
+    assert repeats(path) >= 3
+
+
 def test_a_new_entry_is_tried_before_the_one_that_was_hit_again_and_again(tmp_path: Path) -> None:
     path, x, y = tmp_path / "r.stepper", torch.ones(3), torch.ones(4)
     compiled = torch.compile(lambda x: x * 2, backend="eager", dynamic=False)
