@@ -16,7 +16,7 @@ from typing import NamedTuple, TypeVar
 
 import msgspec
 
-from stepper.model.program import Code
+from stepper.model.program import Code, PythonFrame
 from stepper.model.trace import Attempt, Frame, Outcome, Translation
 from stepper.recording.batches import GuardRuns, InputRuns, NodeRuns
 from stepper.recording.changes import Changes
@@ -179,11 +179,16 @@ class Catalog:
             return
         running = _running(self._translations)
         start = min(running, default=max(self._translations, default=-1) + 1)
+        stack: tuple[PythonFrame, ...] = ()
         for id, body in self._database.stream(
             tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
         ):
             self._own()
-            self._translations[id] = unpacked(self._database, self._translation_decoder, body)
+            item = unpacked(self._database, self._translation_decoder, body)
+            if item.python_stack == stack:  # as mostly, so that one will do
+                msgspec.structs.force_setattr(item, "python_stack", stack)
+            stack = item.python_stack
+            self._translations[id] = item
         open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
         start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
         for row in self._database.stream(
