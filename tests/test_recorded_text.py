@@ -105,6 +105,11 @@ IN_ANALYSIS = {
         "skipped": "a path",
         "_decides": "CPython's names of instructions",
     },
+    "check_index.py": {
+        "": "torch's sources",
+        "whose_key": "torch's sources",
+        "whose_tensor": "the compiler's: a guard's code",
+    },
     "call_sites.py": {
         "_meant": "Python's qualified names",
         "": "torch's sources",
@@ -152,6 +157,7 @@ IN_ANALYSIS = {
         "_not_near": "Python's: a qualified name",
         "_verdict": "an expression of the user's",
     },
+    "guard_kinds.py": {"why_needless": "the compiler's: a guard's code"},
     "guard_uses.py": {
         "_by_leaf": "a person's words for a guard",
         "": "Python's qualified names, in a guard's code",
@@ -196,6 +202,7 @@ IN_ANALYSIS = {
         "_class_again": "Python's: a qualified name",
         "_of_many_classes": "Python's: a qualified name",
         "_keys": "torch's sources",
+        "_type": "torch's sources",
         "_submodules": "torch's sources",
         "_attributes": "torch's sources",
         "_code_again": "torch's sources",

@@ -337,7 +337,8 @@ def _around_a_module(broken: Broken) -> Remedy | None:
 
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
-    if not broken.library or _about_what_is_called(broken.kind):
+    copies = broken.kind in _COPYING and "copy" not in broken.leads_there  # asdict, say
+    if not broken.library or (_about_what_is_called(broken.kind) and not copies):
         return None
     setting = _setting(broken)
     whose = "" if broken.of_dynamo else "the line is a library's: "
@@ -557,6 +558,11 @@ def _numpy_random(broken: Broken) -> Remedy | None:
     """A number drawn by numpy."""
     if broken.kind != _OPERATOR or ".random." not in broken.called:
         return None
+    if broken.decides or broken.ends_a_loop or _first_word(broken) in {"if", "elif", "while"}:
+        return Remedy(
+            "draw it before the compiled function, and hand over what is decided by it: each side "
+            "gets an entry"
+        )
     return Remedy("draw it with torch.rand and its like, or before the compiled function")
 
 
@@ -675,6 +681,7 @@ _EACH = ("if elem:", "if not elem:")
 _WITHOUT_FAKE = "Operator does not support running with fake tensors"
 _WRONG_TYPE = "TypeError when making fake tensor call"
 _SCHEDULER = re.compile(r"[/\\]torch[/\\]optim[/\\]lr_scheduler\.py\)")
+_COPYING = frozenset({"copy.deepcopy()", "Attempted to copy.deepcopy a tensor"})
 _OF_NUMPY = "attempted to trace numpy function unsupported by PyTorch"
 _RESIZED = re.compile(r"\.(?:resize|resize_as|set)_`")
 
@@ -752,6 +759,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "vmap": _mapped,
     "autograd.Function": _differentiated,
     "check": _check,
+    "numpy.random": _numpy_random,
     "loop": _loop,
     "round": _one_round,
     "range": _rounds,
@@ -770,7 +778,6 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "index": _index,
     "as a number": _as_number,
     "math": _mathematics,
-    "numpy.random": _numpy_random,
     "scheduler": _scheduled,
     "functional": _functional,
     "opaque function": _opaque_function,

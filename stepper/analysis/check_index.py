@@ -6,11 +6,32 @@ to a guard when it looks at the guard's source, or when one of its conditions is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from stepper.analysis.conditions import LEAVES, SHAPE_ENV, comparisons
 from stepper.analysis.walks import LookedUp
+from stepper.model.lookup import CheckedGuard
 from stepper.model.trace import Guard
+
+_A_KEY = re.compile(r"list\(dict\.keys\((?P<of>.*)\)\)\[\d+\]")
+"""How a check comes to a key by its place."""
+_A_TENSOR = "check_tensor("
+
+
+def whose_key(source: str) -> str:
+    """The dictionary whose key, by its place, a check looks at; empty: it looks at none."""
+    found = _A_KEY.fullmatch(source)
+    return found["of"] if found is not None else ""
+
+
+def whose_tensor(check: CheckedGuard) -> str:
+    """The value that a check looks at, of a tensor as the guard has it: a dictionary's value that
+    the guard comes to by the place of its key, the check may come to by the key."""
+    told = check.code[0] if check.code else ""
+    if not told.startswith(_A_TENSOR):
+        return check.source
+    return told.removeprefix(_A_TENSOR).partition(", DispatchKeySet(")[0].rpartition(", ")[0]
 
 
 class CheckIndex:
@@ -22,7 +43,10 @@ class CheckIndex:
         self._by_code: dict[str, list[int]] = {}
         self._by_comparisons: dict[tuple[str, ...], list[int]] = {}
         for number, each in enumerate(checks):
-            self._by_source.setdefault(each.guard.source, []).append(number)
+            for source in {each.guard.source, whose_tensor(each.guard)}:
+                self._by_source.setdefault(source, []).append(number)
+            if dictionary := whose_key(each.guard.source):
+                self._by_source.setdefault(dictionary, []).append(number)
             for part in each.guard.code if each.guard.kind in LEAVES else ():
                 self._by_comparisons.setdefault(comparisons(part), []).append(number)
             for part in each.guard.code:

@@ -152,7 +152,7 @@ LEAVES: dict[str, tuple[str, ...]] = {
     ),
     "EQUALS_MATCH": ("EQUALS_MATCH", "FLOAT_IS_NAN", "COMPLEX_IS_NAN"),
     "BOOL_MATCH": ("TRUE_MATCH", "FALSE_MATCH"),
-    "SEQUENCE_LENGTH": ("LENGTH_CHECK", "DICT_LENGTH", "TYPE_MATCH"),
+    "SEQUENCE_LENGTH": ("LENGTH_CHECK", "DICT_LENGTH", "TYPE_MATCH", "DICT_MANAGER"),
     "EMPTY_NN_MODULE_HOOKS_DICT": ("LENGTH_CHECK", "DICT_LENGTH"),
     "DICT_KEYS_MATCH": ("DICT_LENGTH", "DICT_MANAGER"),
     "BUILTIN_MATCH": ("ID_MATCH",),
@@ -164,6 +164,12 @@ LEAVES: dict[str, tuple[str, ...]] = {
     "NOT_NONE_MATCH": ("NOT_NONE",),
     "WEAKREF_ALIVE": ("NOT_NONE",),
     "DUPLICATE_INPUT": ("OBJECT_ALIASING",),
+    "HASATTR": ("NO_HASATTR",),
+    "DICT_NOT_CONTAINS": ("DICT_CONTAINS",),
+    "SET_NOT_CONTAINS": ("SET_CONTAINS",),
+    "TYPE_MATCH": ("TYPE_MATCH", "DICT_MANAGER"),
+    "CONSTANT_SUBCLASS_MATCH": ("LAMBDA_GUARD",),
+    "TENSOR_SUBCLASS_METADATA_MATCH": ("LAMBDA_GUARD",),
     "NOT_PRESENT_IN_GENERIC_DICT": ("DICT_CONTAINS",),
     "SHAPE_ENV": ("LAMBDA_GUARD", "SYMBOLIC_SHAPE_GUARD"),
     "GRAD_MODE": (),
@@ -188,6 +194,20 @@ _SKIPPED = {
 def why_unchecked(guard: Guard) -> str:
     """Why a guard that was installed makes no check; empty: it makes one."""
     return "" if guard.code else _SKIPPED.get(guard.kind, "")
+
+
+_NEEDLESS = {
+    "SHAPE_ENV": "no condition on sizes came up",
+    "DUPLICATE_INPUT": "another guard of the entry asks for the same two",
+}
+"""Why guards that have no code make no check of their own, by kind."""
+
+
+def why_needless(guard: Guard) -> str:
+    """Why what a guard protects against needs no check of its own; empty: it makes one."""
+    if guard.kind == "HASATTR" and any(part.startswith("hasattr(") for part in guard.code):
+        return "to come to the attribute is the check"
+    return "" if guard.code else _NEEDLESS.get(guard.kind, "")
 
 
 _ASPECTS: dict[str, tuple[str, ...]] = {

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
-from stepper.analysis.guard_kinds import HIDING, leaves_of, why_unchecked
+from stepper.analysis.guard_kinds import HIDING, leaves_of, why_needless, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import (
     Guarded,
@@ -56,7 +56,7 @@ def guard_lines(recording: Recording, wanted: str, entry: str = "") -> Iterator[
     for number, each in enumerate(found[:_MOST]):
         if number:
             yield Line("")
-        yield from _use(recording, uses.of(each))
+        yield from use_lines(recording, uses.of(each))
     if not found:
         where = f" in {entry}" if entry else ""
         yield Line(f"no guard of an entry{where} is {wanted!r}: give {_FORMS}")
@@ -66,7 +66,8 @@ def guard_lines(recording: Recording, wanted: str, entry: str = "") -> Iterator[
         yield Line(f"… {more}: give KIND:EXPRESSION, or the entry, to see fewer", role="dim")
 
 
-def _use(recording: Recording, use: GuardUse) -> Iterator[Line]:
+def use_lines(recording: Recording, use: GuardUse) -> Iterator[Line]:
+    """Why a guard is there, and what is known of how often it ran."""
     guard, item, cwd = use.guard, use.translation, recording.facts.cwd
     moment = guard.moment
     name = compiled_title(recording, item)
@@ -118,22 +119,28 @@ def _decisions(recording: Recording, use: GuardUse) -> Iterator[Line]:
                 " a symbol (0/1 specialization)",
                 born.moment,
             )
-    if none:
+    if none and use.guard.code:
         yield Line("  no decision is recorded from which it comes", role="dim")
     for text, count in Counter(map(seen_text, use.refused)).most_common(_MOST):
         yield Line(f"  failed with {text}" + (f", {count} times" if count > 1 else ""))
 
 
 def _runs(use: GuardUse) -> str:
-    if why := why_unchecked(use.guard):
+    if why := why_unchecked(use.guard) or why_needless(use.guard):
         return f"runs no check: {why}"
+    if use.recorded and not use.lookups:
+        return "not run in a recorded lookup: there is none after the entry was made"
     if not use.lookups:
         return "no lookup of this entry is recorded: --lookups records how often it runs and fails"
     if not leaves_of(use.guard.kind):
         return "runs no check of its own"
+    if use.died and not use.runs:
+        return "not run in a recorded lookup: its object had died, and the entry with it"
     if not use.runs:
         return "not run in a recorded lookup: others failed before it, or it made no check"
     text = f"run in {plural(use.runs, 'lookup')}, failed in {use.failures}"
+    if use.died:
+        text += f"; in {use.died} more its object had died, and the entry with it"
     if not use.timed:
         return f"{text}; its time is not recorded"
     if use.of_nanoseconds:

@@ -11,23 +11,25 @@ an experiment could tell.
 from __future__ import annotations
 
 import fnmatch
+import math
 import re
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
 
-from stepper.analysis.check_index import CheckIndex
+from stepper.analysis.check_index import CheckIndex, whose_key, whose_tensor
 from stepper.analysis.conditions import SHAPE_ENV, each_condition, same_condition
 from stepper.analysis.guard_kinds import KINDS, Kind, leaves_of
 from stepper.analysis.origins import Origin, origin_of
+from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.walks import LookedUp, compilations, expressions_in, lookup_checks
 from stepper.analysis.wanted import Wanted, wanted_by
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, text_of
-from stepper.model.lookup import CheckedGuard
+from stepper.model.lookup import INVALID, CheckedGuard
 from stepper.model.trace import Guard, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
@@ -36,7 +38,11 @@ _TYPED = frozenset(
      "SEQUENCE_LENGTH", "DICT_KEYS_MATCH", "RANGE_ITERATOR_MATCH", "TUPLE_ITERATOR_LEN"}
 )  # fmt: skip
 """Kinds that pass for values of one type only."""
+_IDENTITY = "ID_MATCH"
 _CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
+_WORDED_OTHERWISE = frozenset({"TENSOR_MATCH", "TYPE_MATCH", "DICT_MANAGER"})
+"""Checks whose words in a lookup are others than those of the guard that makes them: it has hints,
+or is told of nothing but the marks of a tensor."""
 _CLASS_NAME = re.compile(r"type=<class '(?:[^']*\.)?(\w+)'>")
 """How a guard on a type names it."""
 
@@ -70,6 +76,8 @@ class GuardUse(msgspec.Struct, frozen=True):
     runs: int = 0
     """How often it was run in recorded lookups."""
     failures: int = 0
+    died: int = 0
+    """In how many more its object had died, so that the entry was of no use."""
     refused: tuple[Datum, ...] = ()
     """What was there when it failed, one for each time, as far as that was recorded."""
     timed: int = 0
@@ -80,6 +88,8 @@ class GuardUse(msgspec.Struct, frozen=True):
     """All guards of the entry in those lookups together."""
     lookups: bool = False
     """Whether lookups of its entry are in the recording."""
+    recorded: bool = False
+    """Whether any lookup is."""
 
 
 def entries(recording: Recording) -> list[Translation]:
@@ -175,6 +185,7 @@ class _Entry(NamedTuple):
     lookups: list[CheckIndex]
     """Its checks, lookup by lookup."""
     wants: Wanted
+    """Without the sizes that a condition compares."""
     implications: Implications
 
 
@@ -183,6 +194,7 @@ class _Cost(NamedTuple):
 
     runs: int
     failures: int
+    died: int
     refused: tuple[Datum, ...]
     timed: int
     nanoseconds: int
@@ -204,6 +216,7 @@ class Uses:
         self._recording = recording
         self._entries: dict[int, _Entry] = {}
         self._lookups: dict[tuple[str, str], list[_Lookup]] = {}
+        self._by_id: dict[tuple[str, str, str], list[int]] | None = None
 
     def cost(self, matched: Matched) -> tuple[int, int]:
         """How often recorded lookups have failed at a guard, and the nanoseconds of its checks."""
@@ -212,10 +225,13 @@ class Uses:
 
     def _cost(self, matched: Matched) -> _Cost:
         guard, translation = matched
-        runs = failures = timed = spent = of = 0
+        runs = failures = died = timed = spent = of = 0
+        knows_it = _IDENTITY in leaves_of(guard.kind)
         refused: list[Datum] = []
         for lookup in self._entry(translation).lookups:
-            mine = [each for each in lookup.candidates(guard) if _is_of(each.guard, guard)]
+            near = lookup.candidates(guard)
+            mine = [each for each in near if is_of(each.guard, guard)]
+            died += knows_it and any(each.guard.kind == INVALID for each in near)
             if not mine:
                 continue
             runs += 1
@@ -226,7 +242,7 @@ class Uses:
             timed += any(time is not None for time in times)
             spent += sum(time or 0 for time in times)
             of += lookup.nanoseconds
-        return _Cost(runs, failures, tuple(refused), timed, spent, of)
+        return _Cost(runs, failures, died, tuple(refused), timed, spent, of)
 
     def of(self, matched: Matched) -> GuardUse:
         """All that is known of a guard."""
@@ -238,28 +254,50 @@ class Uses:
             kind=KINDS.get(guard.kind),
             origin=origin_of(self._recording, guard),
             implied=entry.implications.of(guard),
-            checks=checked(guard, entry.wants),
+            checks=checked(guard, entry.wants, self._tensor_of(entry, guard)),
             lookups=bool(entry.lookups),
+            recorded=bool(self._recording.lookups()),
             runs=cost.runs,
             failures=cost.failures,
+            died=cost.died,
             refused=cost.refused,
             timed=cost.timed,
             nanoseconds=cost.nanoseconds,
             of_nanoseconds=cost.of_nanoseconds,
         )
 
+    def _tensor_of(self, entry: _Entry, guard: Guard) -> Datum:
+        """What a guard on a tensor compares, as a lookup has it: what the graph has no input of
+        shows nothing else."""
+        if guard.kind == "TENSOR_MATCH":
+            for lookup in entry.lookups:
+                for each in lookup.candidates(guard):
+                    if each.guard.kind == guard.kind and is_of(each.guard, guard):
+                        return each.guard.expected
+        return UNKNOWN
+
     def _entry(self, translation: Translation) -> _Entry:
         found = self._entries.get(translation.id)
         if found is None:
             recording = self._recording
+            guards = guards_of(recording, translation)
+            conditions = (
+                each for guard in guards if guard.kind == SHAPE_ENV for each in guard.code
+            )
+            compared = (parse_check(unscoped(each)) for each in conditions)
+            fixed = {each[0] for each in compared if each is not None}
             found = self._entries[translation.id] = _Entry(
-                [CheckIndex(checks) for checks in self._checks(translation)],
-                wanted_by(recording, translation),
-                Implications(guards_of(recording, translation)),
+                [CheckIndex(checks) for checks in self.checks(translation)],
+                {
+                    (source, aspect): value
+                    for (source, aspect), value in wanted_by(recording, translation).items()
+                    if f"{source}.{aspect.what}()[{aspect.at}]" not in fixed
+                },
+                Implications(guards),
             )
         return found
 
-    def _checks(self, entry: Translation) -> list[list[LookedUp]]:
+    def checks(self, entry: Translation) -> list[list[LookedUp]]:
         """The checks of an entry, by lookup."""
         key = (entry.name, entry.filename)
         if key not in self._lookups:
@@ -273,8 +311,19 @@ class Uses:
         return [
             lookup.by_entry[entry.compile_id]
             for lookup in self._lookups[key]
-            if lookup.walk > entry.id and entry.compile_id in lookup.by_entry
+            if entry.id < lookup.walk < self._next(entry) and entry.compile_id in lookup.by_entry
         ]
+
+    def _next(self, entry: Translation) -> float:
+        """The next entry of the function with this compile id: a reset begins to count anew."""
+        key = (entry.name, entry.filename, entry.compile_id)
+        if self._by_id is None:
+            self._by_id = {}
+            for each in entries(self._recording):
+                mine = (each.name, each.filename, each.compile_id)
+                self._by_id.setdefault(mine, []).append(each.id)
+        later = (id for id in self._by_id.get(key, ()) if id > entry.id)
+        return min(later, default=math.inf)
 
 
 def _looked_up(recording: Recording, lookup: Translation) -> _Lookup:
@@ -284,10 +333,10 @@ def _looked_up(recording: Recording, lookup: Translation) -> _Lookup:
     return found
 
 
-def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
+def checked(guard: Guard, wants: Wanted, tensor: Datum | None = None) -> tuple[str, ...]:
     """What a guard of an entry checks: its code; of one on a tensor also what the entry wants of
-    it, and in short that no dimension is marked. (Where the program filters guards, Dynamo builds
-    them twice, and has their code twice.)"""
+    it, or `tensor`, and in short that no dimension is marked. (Where the program filters guards,
+    Dynamo builds them twice, and has their code twice.)"""
     code = list(dict.fromkeys(guard.code))
     marks = [part for part in code if part.startswith("hasattr(") and "'_dynamo_" in part]
     others = [part for part in code if part not in marks]
@@ -297,23 +346,30 @@ def checked(guard: Guard, wants: Wanted) -> tuple[str, ...]:
             f"{aspect} {text_of(value)}" for (of, aspect), value in wants.items()
             if of == source and aspect.what not in ("type", "value", "length")
         ]  # fmt: skip
+        if not told and tensor is not None:
+            unknown = "the tensor itself: what of it, is not recorded"
+            told = [unknown if tensor == UNKNOWN else text_of(tensor)]
         others = [*([", ".join(told)] if told else []), *others]
     if marks:
         others.append(f"no mark on its dimensions ({len(marks)} attributes)")
     return tuple(others)
 
 
-def _is_of(check: CheckedGuard, guard: Guard) -> bool:
-    """Whether what a lookup has checked is this guard."""
+def is_of(check: CheckedGuard, guard: Guard) -> bool:
+    """Whether what a lookup has checked is this guard: it has the guard's words, or, where those of
+    the two are never the same, it is of a kind that such a guard makes, on the guard's value."""
     # What a lookup of the native engine checks is the guard itself, and has its kind.
-    if check.kind != guard.kind and check.kind not in leaves_of(guard.kind):
-        return False
+    of_its_kind = check.kind == guard.kind or check.kind in leaves_of(guard.kind)
     if guard.kind == SHAPE_ENV:
-        return same_condition(guard, check.code)
+        return of_its_kind and same_condition(guard, check.code)
     if set(guard.code) & set(check.code):
         return True
+    if guard.kind == "DICT_KEYS_MATCH" and whose_key(check.source) == guard.source:
+        return True
+    if guard.code and check.kind not in _WORDED_OTHERWISE:
+        return False
     source = f"{guard.source}.__code__" if guard.kind == "CLOSURE_MATCH" else guard.source
-    return check.source in (source, guard.source)
+    return of_its_kind and whose_tensor(check) in (source, guard.source)
 
 
 class Implications:

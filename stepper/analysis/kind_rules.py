@@ -36,6 +36,8 @@ _ARGUMENTS = {
 }
 """What wrappers call all that they are given, and what is to be the same of it."""
 _OPTIMIZER = os.path.join("torch", "optim", "")
+_OF_DICTS = frozenset({"DICT_LENGTH", "DICT_MANAGER"})
+"""Guards on how many keys a dictionary has."""
 _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
 _MODES = "TORCH_FUNCTION_MODE_STACK"
@@ -133,6 +135,8 @@ def _type(it: Changing) -> str:
         return _wrapper(it)
     if _NONE in map(text_of, it.series.values):
         return entry_for_none(it)
+    if it.name.endswith(_MODULES):  # torch makes another kind of dictionary where one is deleted
+        return _submodules(it)
     return f"Pass {it.name} always as the same type: each has an entry of its own."
 
 
@@ -173,7 +177,7 @@ def _length(it: Changing) -> str:
         ):
             return _wrapper(it)
         return _as_many_arguments(_ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"]))
-    if it.series.kind == "DICT_LENGTH":
+    if it.series.kind in _OF_DICTS or it.name.endswith(_MODULES):
         return _submodules(it) or _keys(it)
     return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {have(it)} {it.name} always with "
@@ -220,7 +224,8 @@ def _submodules(it: Changing) -> str:
         return ""
     return (
         f"{it.name.removesuffix(_MODULES)} has other submodules in one call than in another: add "
-        "all of them before the first call."
+        "all of them before the first call; of several models that differ in them, each takes an "
+        "entry."
     )
 
 

@@ -85,23 +85,23 @@ def _said_once(entries: Entries, found: list[Advice]) -> list[Advice]:
     spell = spelling(entries.recording, entries.history.recompilations[-1].translation)
     alike: dict[object, list[tuple[str, Advice]]] = {}
     for each in found:
-        name = each.aspect.of(spell(each.source)) if each.source else ""
+        alone = spell(each.source) if each.source else ""
+        name = each.aspect.of(alone) if alone else ""
+        name = name if name in each.text else alone
         words = each.text.replace(name, "") if name else each.text
-        alike.setdefault((each.rule, each.changes, words), []).append((name, each))
+        alike.setdefault((each.changes, words), []).append((name, each))
     return [
-        first if not others else _with_others(first, others)
-        for (_, first), *others in alike.values()
+        first if not others else _with_others(first, name, others)
+        for (name, first), *others in alike.values()
     ]
 
 
-def _with_others(first: Advice, others: list[tuple[str, Advice]]) -> Advice:
-    names = [*dict.fromkeys(name for name, _ in others if name)]
-    if not names:
-        return first
+def _with_others(first: Advice, name: str, others: list[tuple[str, Advice]]) -> Advice:
+    names = [*dict.fromkeys(other for other, _ in others if other and other != name)]
+    likewise = f" Likewise of {', '.join(names)}." if names else ""
+    evidence = "; ".join([first.evidence, *(each.evidence for _, each in others)])
     return msgspec.structs.replace(
-        first,
-        text=f"{first.text} Likewise of {', '.join(names)}.",
-        evidence="; ".join([first.evidence, *(each.evidence for _, each in others)]),
+        first, text=f"{first.text}{likewise}", evidence=evidence if name else first.evidence
     )
 
 

@@ -28,6 +28,7 @@ from stepper.analysis.conditions import (
     is_condition,
 )
 from stepper.analysis.guarded_names import CONTENT, closed_over
+from stepper.analysis.members import Members
 from stepper.analysis.objects import CODE, Objects
 from stepper.analysis.origins import Origin, origin_of
 from stepper.analysis.reasons import (
@@ -47,6 +48,7 @@ from stepper.analysis.unmet_guards import (
     STATE,
     Failure,
     conditions_behind,
+    counted,
     differing_state,
     failure_at,
     inferred_failure,
@@ -303,7 +305,21 @@ def changes_of(tried: Tried) -> list[Change]:
         else:
             found.append(Change(each.source, Difference(""), each))
     others = [path_of(each.source) for each in found if each.by.what in ("type", "object")]
-    return [each for each in found if not _within(path_of(each.source), others)]
+    found = [each for each in found if not _within(path_of(each.source), others)]
+    return [each for each in found if not each.failure.missing or not _follows(each, found)]
+
+
+def _follows(missing: Change, found: list[Change]) -> bool:
+    """Whether a value is not there because what it is taken from is another, or is not there."""
+    path = path_of(missing.source)
+    known = [_members_of(each.source) for each in found if each is not missing]
+    return _within(path, known)
+
+
+def _members_of(source: str) -> Path | None:
+    """A path to what holds members: the dictionary of a module's submodules is the module's."""
+    path = path_of(source)
+    return path.before if path is not None and path.steps[-1:] == ("._modules",) else path
 
 
 def _within(path: Path | None, others: list[Path | None]) -> bool:
@@ -367,6 +383,7 @@ class _Reader:
         self._origins: dict[int, Origin] = {}
         self._closures: dict[int, dict[str, str]] = {}
         self._objects = Objects(recording)
+        self._members = Members(recording)
         self._calls = Calls(recording)
         self._read: dict[int, Recompilation] = {}
         """By translation: those that follow ask for it again."""
@@ -438,10 +455,16 @@ class _Reader:
         for entry in self._recording.tried(lookup.id):
             guards = self._recording.guard_program(entry.code)
             failed = [each for each in entry.checks if each.verdict is Verdict.FAIL]
+            wants = self._wants(item.code)
+            made = self._entry_of(item, entry.entry)
+            new, old = wants[item.id].call, {} if made is None else wants[made.id].all
             failures = [
-                self._compares(item, failure_at(guards[check.place], check, entry.entry, said))
+                counted(
+                    self._compares(item, failure_at(guards[check.place], check, entry.entry, said)),
+                    old, new,
+                )
                 for check in (*failed, *entry.behind)
-            ]
+            ]  # fmt: skip
             unknown = {
                 unscoped(guards[each.place].source)
                 for each in entry.checks
@@ -451,8 +474,7 @@ class _Reader:
             words = [each for each in said if each.entry == entry.entry]
             words = [each for each in words if not failures or each.source in unknown]
             if words:
-                wants = self._wants(item.code)[item.id].call
-                failures = [*(said_failure(each, wants) for each in words), *failures]
+                failures = [*(said_failure(each, new, old) for each in words), *failures]
             yield self._tried(item, entry.entry, failures)
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:
@@ -511,6 +533,11 @@ class _Reader:
             of_another = CONTENT in source and self._of_another_function(entry, item, source)
             if (source, difference.aspect) not in known and not of_another:
                 failures.append(inferred_failure(source, difference, behind=bool(known)))
+        failures += [
+            Failure(kind, source, (other,), behind=bool(known), inferred=True)
+            for kind, source, other in self._members.others(entry, item)
+            if (source, other.aspect) not in known
+        ]
         died = {unscoped(each.source) for each in failures if each.kind == INVALID}
         for source, other in self._objects.others(entry, item):
             if (source, other.aspect) not in known and source not in died:
@@ -567,14 +594,18 @@ class _Reader:
     # Where guards came from
 
     def _tried(self, item: Translation, entry: str, failures: list[Failure]) -> Tried:
-        # A reset begins to count anew: the last one before is meant.
-        candidates = (each for each in self._by_id.get(entry, ()) if each.id < item.id)
-        made = max(candidates, key=lambda each: each.id, default=None)
+        made = self._entry_of(item, entry)
         if made is not None:
             named = [self._of_one(made, each) for each in failures]
             failures = [self._with_origin(made, with_state(made, item, each)) for each in named]
         failures = [self._wrapping(item, each) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))
+
+    def _entry_of(self, item: Translation, entry: str) -> Translation | None:
+        """The compilation that made an entry which was there before another one."""
+        # A reset begins to count anew: the last one before is meant.
+        candidates = (each for each in self._by_id.get(entry, ()) if each.id < item.id)
+        return max(candidates, key=lambda each: each.id, default=None)
 
     def _of_one(self, made: Translation, failure: Failure) -> Failure:
         """With the tensor of which the compiler does not say which it is, where no other comes into

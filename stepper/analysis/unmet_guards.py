@@ -18,7 +18,7 @@ from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.walks import expressions_in, source_of
 from stepper.analysis.wanted import Wanted, had_instead, wants_of
 from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, text_of
-from stepper.model.lookup import Check, CheckedGuard, Difference
+from stepper.model.lookup import Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import UserLine
 from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import Guard, MomentId, Translation
@@ -190,6 +190,18 @@ def said_failure(words: Reason, new: Wanted, entry: Wanted | None = None) -> Fai
         for each in words.differences
     )
     return Failure(words.kind, words.source, differences, words.text, missing=words.missing)
+
+
+def counted(failure: Failure, entry: Wanted, new: Wanted) -> Failure:
+    """A failure of the guard on a dictionary's kind and size, which says no more than no, with how
+    many keys the entry wants, and how many there were, where that is known."""
+    if [each.what for each in failure.differences] != ["dictionary"]:
+        return failure
+    source = unscoped(failure.source)
+    was, now = (wants_of(each, source, Aspect("length")) for each in (entry, new))
+    if UNKNOWN in (was, now) or was == now:
+        return failure
+    return msgspec.structs.replace(failure, differences=(Difference("length", was, now),))
 
 
 def _completed(difference: Difference, source: str, new: Wanted, entry: Wanted) -> Difference:

@@ -18,12 +18,13 @@ from typing import NamedTuple
 
 from stepper.analysis.conditions import SHAPE_ENV
 from stepper.analysis.handed_on import as_compiled
+from stepper.analysis.origins import origin_of
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same, symbols_at
 from stepper.analysis.sources import Path, path_of, unscoped
-from stepper.model.datum import UNKNOWN, Datum, Words, alike, number, size
+from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, number, size
 from stepper.model.lookup import Aspect, Difference
-from stepper.model.trace import Node, Translation
+from stepper.model.trace import Node, Outcome, Translation
 from stepper.recording.reader import Recording
 
 _RANK = Aspect("rank")
@@ -32,6 +33,8 @@ _TORCH_TENSOR = Words("torch.Tensor")
 _NONE = Words("NoneType")
 _NUMBERS = (bool, int, float, complex)
 _TYPES_OF_NUMBERS = tuple(Words(each.__name__) for each in _NUMBERS)
+_PLAIN = frozenset(each.__name__ for each in (*_NUMBERS, str))
+_CONTAINERS = frozenset(each.__name__ for each in (dict, list, tuple))
 _FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
@@ -71,6 +74,8 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
             # A condition that makes it equal to another size compares it with no constant.
             if said is not None and not (guard.kind == SHAPE_ENV and isinstance(said[1], Words)):
                 found[said[0]] = said[1]
+    if translation.outcome is not Outcome.COMPILED:
+        found |= _as_it_was(recording, attempts[-1].id)
     # What an input's example shows is how it was when the input was made.
     symbols = symbols_at(recording, attempts[-1].id)
     fixed = {name: symbol.value for name, symbol in symbols.items() if symbol.fixed}
@@ -88,6 +93,26 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
         for at, each in enumerate((node.meta.shape if node.meta else None) or ()):
             had[source, Aspect("size", at)] = numbers.get(each, UNKNOWN)
     return found, {key: value for key, value in had.items() if value != UNKNOWN}
+
+
+def _as_it_was(recording: Recording, attempt: int) -> Wanted:
+    """What values were for which guards were to be made, where no entry came of it: a guard gets
+    its code when the entry is made."""
+    found: Wanted = {}
+    for guard in recording.guards(None, attempt=attempt):
+        value = origin_of(recording, guard).value if guard.source and not guard.code else None
+        if value is None:
+            continue
+        source = unscoped(guard.source)
+        if value.type == _NONE.text:
+            found[source, Aspect("value")] = None
+        elif value.type in _PLAIN and value.text != f"{value.type} (not realized)":
+            found[source, Aspect("value")] = literal(value.text)
+        elif value.type in _CONTAINERS:
+            found[source, Aspect("type")] = Words(value.type)
+        elif value.type == _TENSOR.text:
+            found[source, Aspect("type")] = _TORCH_TENSOR
+    return found
 
 
 @lru_cache(maxsize=16_384)

@@ -579,7 +579,7 @@ def number_or_tensor(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="dictionary of self.layers._modules changes: dict of another size, dict of 2",
+    cause="length of self.layers._modules changes: 1, 2",
     advice="self.layers has other submodules in one call than in another",
     counts=(2, 1),
 )  # fmt: skip

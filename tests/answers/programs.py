@@ -34,6 +34,7 @@ from tests.answers import (  # noqa: F401
     swept_ninth,
     swept_seventh,
     swept_sixth,
+    swept_tenth,
     swept_third,
     trained,
     wrapped,

@@ -366,7 +366,7 @@ def batch_as_a_list_between(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="dictionary of group changes",
+    cause="length of group changes: 1, 2",
     advice="Hand over group always with the same keys",
     counts=(2, 1),
     never=("changed by the compiled function itself",),
