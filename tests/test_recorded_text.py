@@ -323,7 +323,11 @@ IN_ANALYSIS = {
         "path_of": "torch's sources",
         "of_instance": "torch's sources",
     },
-    "wanted.py": {"": "torch's sources", "resolved": "torch's sources"},
+    "wanted.py": {
+        "": "torch's sources",
+        "resolved": "torch's sources",
+        "moved": "torch's sources",
+    },
     "views.py": {"": "the definitions of the views"},
 }
 """Whose text it is that is taken apart, by file and function (empty: of the module)."""

@@ -554,16 +554,18 @@ def _mathematics(broken: Broken) -> Remedy | None:
     return Remedy("use the function of torch instead of that of math")
 
 
-def _numpy_random(broken: Broken) -> Remedy | None:
-    """A number drawn by numpy."""
-    if broken.kind != _OPERATOR or ".random." not in broken.called:
-        return None
-    if broken.decides or broken.ends_a_loop or _first_word(broken) in {"if", "elif", "while"}:
+def _random_number(broken: Broken) -> Remedy | None:
+    """A number drawn by numpy, or one that Python has drawn, by which the program decides."""
+    of_numpy = broken.kind == _OPERATOR and ".random." in broken.called
+    of_python = broken.kind == _SKIPPED and "`<unknown module>.Random." in broken.explanation
+    decides = broken.decides or broken.ends_a_loop or _first_word(broken) in {"if", "elif", "while"}
+    if decides and (of_numpy or of_python):
         return Remedy(
             "draw it before the compiled function, and hand over what is decided by it: each side "
             "gets an entry"
         )
-    return Remedy("draw it with torch.rand and its like, or before the compiled function")
+    words = "draw it with torch.rand and its like, or before the compiled function"
+    return Remedy(words) if of_numpy else None
 
 
 def _opaque_function(broken: Broken) -> Remedy | None:
@@ -759,7 +761,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "vmap": _mapped,
     "autograd.Function": _differentiated,
     "check": _check,
-    "numpy.random": _numpy_random,
+    "random number": _random_number,
     "loop": _loop,
     "round": _one_round,
     "range": _rounds,

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.check_index import whose_key
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT
 from stepper.analysis.recompile_series import Series
@@ -178,7 +179,7 @@ def _length(it: Changing) -> str:
             return _wrapper(it)
         return _as_many_arguments(_ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"]))
     if it.series.kind in _OF_DICTS or it.name.endswith(_MODULES):
-        return _submodules(it) or _keys(it)
+        return _keys(it)
     return _changed_inside(it) or (
         f"The length of a container is a constant of the graph: {have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
@@ -211,8 +212,10 @@ def have(it: Changing) -> str:
 
 
 def _keys(it: Changing) -> str:
-    if it.name.endswith((_ATTRIBUTES, _MODULES)):
+    if it.name.endswith(_ATTRIBUTES):
         return ""
+    if it.name.endswith(_MODULES):
+        return _submodules(it)
     if _takes_keywords(it):
         return _as_many_arguments(_ARGUMENTS["kwargs"])
     known = f"{have(it).capitalize()} {it.name} always with the same keys."
@@ -220,8 +223,6 @@ def _keys(it: Changing) -> str:
 
 
 def _submodules(it: Changing) -> str:
-    if not it.name.endswith(_MODULES):
-        return ""
     return (
         f"{it.name.removesuffix(_MODULES)} has other submodules in one call than in another: add "
         "all of them before the first call; of several models that differ in them, each takes an "
@@ -322,6 +323,12 @@ def _object_again(it: Changing) -> str:
 
 def _identity(it: Changing) -> str:
     other = text_of(it.series.values[0]) if it.series.values else "another"
+    if whose := whose_key(other):
+        return (
+            f"{it.name} is looked up in {it.spell(whose)}: each key is compiled by itself. If "
+            "there are few, that is the price; if there are many, hand over what is looked up for "
+            "it."
+        )
     return (
         f"{it.name} and {other} were one object when the entry was made, and that they are is a "
         "constant of the graph: hand over the same object in each call, or never (of a tensor a "
@@ -549,7 +556,6 @@ _ROWS: dict[str, _Row] = {
     "type": _Row(_type, "type"),
     "length": _Row(_length, "length"),
     "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH")),
-    "submodules": _Row(_submodules, "dictionary"),
     "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR", "DICT_CONTAINS")),
     "stride": _Row(_stride, "stride"),
     "few objects": _Row(_few_objects, "object"),

@@ -82,12 +82,14 @@ _BACKEND = re.compile(
 )
 _SIZE = re.compile(r".*\.(?:size|stride|storage_offset)\(\).*")
 _NONE = re.compile(r"(?P<source>\w[\w.\[\]'\"]*) is (?P<expected>None)$")
-_SAME = re.compile(r"(?P<expected>\w[\w.\[\]'\"]*) is (?P<source>\w[\w.\[\]'\"]*)$")
-"""How Dynamo words that two inputs are one object."""
 _OF_A_CLASS = r"(?:dict\(type\([\w.\[\]'\"]+\)[\w.\[\]]*\)|type\([\w.\[\]'\"]+\))"
 """How Dynamo comes to the attributes of a value's class."""
 _KEY = r"list\(dict\.keys\([\w.\[\]'\"]+\)\)\[\d+\]"
 """How Dynamo comes to a key by its place."""
+_SAME = re.compile(
+    rf"(?P<expected>(?:{_KEY}|\w)[\w.\[\]'\"]*) is (?P<source>(?:{_KEY}|\w)[\w.\[\]'\"]*)$"
+)
+"""How Dynamo words that two inputs are one object, or an input a key."""
 _VALUE = rf"dict\.__getitem__\([\w.\[\]'\"]+, {_KEY}\)"
 """How Dynamo comes to the value of such a key."""
 _EQUAL = re.compile(

@@ -70,11 +70,15 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         for each in found
         if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
     ]
+    # What saves an entry only if a size of 0 or 1 is no number, either, is told together with that.
+    only_together = [each for each in found if each.rule in _FOR_ONE and _needs_more(history, each)]
+    found = [each for each in found if each not in only_together]
     found = _made_symbols_at_once(entries, found)
     found.sort(key=lambda each: each.rule in _UNSURE)
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
-        found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, found)]
+        known = [*only_together, *found]
+        found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, known)]
     found.sort(key=lambda each: not each.first)
     found = _said_once(entries, found)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
@@ -87,7 +91,7 @@ def _said_once(entries: Entries, found: list[Advice]) -> list[Advice]:
     for each in found:
         alone = spell(each.source) if each.source else ""
         name = each.aspect.of(alone) if alone else ""
-        name = name if name in each.text else alone
+        name = next((one for one in (name, alone) if one in each.text), "")
         words = each.text.replace(name, "") if name else each.text
         alike.setdefault((each.changes, words), []).append((name, each))
     return [
@@ -148,6 +152,24 @@ def _saves(history: History, advice: Advice, taken: list[Advice]) -> bool:
         if mine and not others and not any(map(_never_a_symbol, changed)):
             return True
     return False
+
+
+def _needs_more(history: History, advice: Advice) -> bool:
+    """Whether with this alone there are as many compilations: whenever it changes, another size is
+    or was 0 or 1, of which no symbol is made."""
+    changed = [
+        [] if each.nearest is None else changes_of(each.nearest) for each in history.recompilations
+    ]
+    mine = [changes for changes in changed if any(_is(change, advice) for change in changes)]
+    return bool(mine) and all(
+        any(_is_zero_or_one(change) and not _is(change, advice) for change in changes)
+        for changes in mine
+    )
+
+
+def _is_zero_or_one(change: Change) -> bool:
+    sizes = (change.by.expected, change.by.actual)
+    return change.by.what == "size" and any(type(each) is int and each < 2 for each in sizes)
 
 
 def _never_a_symbol(change: Change) -> bool:

@@ -48,8 +48,8 @@ from stepper.analysis.unmet_guards import (
     STATE,
     Failure,
     conditions_behind,
-    counted,
     differing_state,
+    explained,
     failure_at,
     inferred_failure,
     installed,
@@ -67,6 +67,7 @@ from stepper.analysis.wanted import (
     Wanted,
     Wants,
     differing,
+    moved,
     symbolic,
     varying,
     wanted_and_had,
@@ -459,7 +460,7 @@ class _Reader:
             made = self._entry_of(item, entry.entry)
             new, old = wants[item.id].call, {} if made is None else wants[made.id].all
             failures = [
-                counted(
+                explained(
                     self._compares(item, failure_at(guards[check.place], check, entry.entry, said)),
                     old, new,
                 )
@@ -528,11 +529,19 @@ class _Reader:
         failures = [] if said is None else [said]
         known = {(f.source, d.aspect) for f in failures for d in f.differences}
         for source, difference in differing(wanted[entry.id].unlike, new.unlike | new.had):
-            if difference.what == "value" and (source, Aspect("type")) in known:
+            if difference.what in ("value", "length") and (source, Aspect("type")) in known:
                 continue  # of another type it is another value
             of_another = CONTENT in source and self._of_another_function(entry, item, source)
             if (source, difference.aspect) not in known and not of_another:
                 failures.append(inferred_failure(source, difference, behind=bool(known)))
+        old = wanted[entry.id].unlike
+        sources = dict.fromkeys(source for source, _ in old)
+        replaced = ((source, moved(old, new.all, source)) for source in sources)
+        failures += [
+            inferred_failure(source, other, behind=bool(known))
+            for source, other in replaced
+            if other is not None and (source, other.aspect) not in known
+        ]
         failures += [
             Failure(kind, source, (other,), behind=bool(known), inferred=True)
             for kind, source, other in self._members.others(entry, item)

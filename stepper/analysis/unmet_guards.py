@@ -16,7 +16,7 @@ from stepper.analysis.reasons import COUNTED, NEXT, Reason
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.walks import expressions_in, source_of
-from stepper.analysis.wanted import Wanted, had_instead, wants_of
+from stepper.analysis.wanted import Wanted, had_instead, moved, wants_of
 from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, text_of
 from stepper.model.lookup import Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import UserLine
@@ -189,12 +189,16 @@ def said_failure(words: Reason, new: Wanted, entry: Wanted | None = None) -> Fai
         _completed(each, words.source, new, entry or {}) if words.source else each
         for each in words.differences
     )
-    return Failure(words.kind, words.source, differences, words.text, missing=words.missing)
+    failure = Failure(words.kind, words.source, differences, words.text, missing=words.missing)
+    return explained(failure, entry or {}, new)
 
 
-def counted(failure: Failure, entry: Wanted, new: Wanted) -> Failure:
-    """A failure of the guard on a dictionary's kind and size, which says no more than no, with how
-    many keys the entry wants, and how many there were, where that is known."""
+def explained(failure: Failure, entry: Wanted, new: Wanted) -> Failure:
+    """A failure of which a check says no more than no, with what was there by the compilation that
+    followed: how many keys a dictionary had, and what a module has in place of None."""
+    if failure.missing and (other := moved(entry, new, unscoped(failure.source))) is not None:
+        kind = failure.kind or "NONE_MATCH"
+        return msgspec.structs.replace(failure, kind=kind, differences=(other,), missing=False)
     if [each.what for each in failure.differences] != ["dictionary"]:
         return failure
     source = unscoped(failure.source)

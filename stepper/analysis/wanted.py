@@ -35,6 +35,8 @@ _NUMBERS = (bool, int, float, complex)
 _TYPES_OF_NUMBERS = tuple(Words(each.__name__) for each in _NUMBERS)
 _PLAIN = frozenset(each.__name__ for each in (*_NUMBERS, str))
 _CONTAINERS = frozenset(each.__name__ for each in (dict, list, tuple))
+_MEMBERS = ("_parameters", "_buffers", "_modules")
+"""Where a module keeps what is no plain attribute."""
 _FROM_END = re.compile(r"(size|stride)\((-\d+)\)")
 
 Wanted = dict[tuple[str, Aspect], Datum]
@@ -216,6 +218,17 @@ def _of_kinds(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]
             yield source, Difference("value", value, _one(now))
         elif (source, Aspect("type")) not in earlier or (source, Aspect("type")) not in later:
             yield source, Difference("type", was, now)
+
+
+def moved(earlier: Wanted, later: Wanted, source: str) -> Difference | None:
+    """What was None as an attribute of a module, and is a parameter, a buffer or a submodule for
+    the later one: those are kept elsewhere, so that no attribute is there; None: it was not."""
+    base, dot, name = source.rpartition(".")
+    if not dot or earlier.get((source, Aspect("value")), UNKNOWN) is not None:
+        return None
+    kinds = (_kind_of(later, f"{base}.{each}['{name}']") for each in _MEMBERS)
+    kind = next((each for each in kinds if each not in (None, _NONE)), None)
+    return None if kind is None else Difference("value", None, _one(kind))
 
 
 def wants_of(wanted: Wanted, source: str, aspect: Aspect) -> Datum:

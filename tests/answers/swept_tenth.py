@@ -4,7 +4,9 @@ have in common."""
 from __future__ import annotations
 
 import copy
+import random
 from dataclasses import asdict, dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -180,6 +182,76 @@ def layer_that_is_dropped_by_chance(run: Run) -> None:
         return x
 
     dropped(ones(2), np.random.uniform() < 2)
+
+
+@case(
+    "", "why-break",
+    cause="Random.random",
+    advice="draw it before the compiled function, and hand over what is decided by it",
+    counts=(0, 1),
+    never=("before or after",),
+)  # fmt: skip
+def layer_that_is_left_out_by_chance(run: Run) -> None:
+    @run.compile
+    def through_some(x: Any, left_out: Any) -> Any:
+        for out in left_out:
+            if out if run.remedied else random.random() < 0:  # cause
+                continue
+            x = x * 2
+        return x
+
+    through_some(ones(2), [random.random() < 0, False])
+
+
+@case(
+    "", "why-recompile",
+    cause="self.low changes: None, <",
+    advice="There is an entry for self.low being None",
+    counts=(2, 1),
+    never=("is not there", "not recorded why"),
+)  # fmt: skip
+def adapter_that_is_added(run: Run) -> None:
+    class Adapted(nn.Module):
+        low: Any
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.project = nn.Linear(2, 2)
+            self.low = None
+
+        def forward(self, x: Any) -> Any:
+            if self.low is None:  # cause
+                return self.project(x)
+            return self.project(x) + x @ self.low
+
+    model = Adapted()
+    adapted = run.compile(model)
+    if not run.remedied:
+        adapted(ones(1, 2))
+    model.low = nn.Parameter(ones(2, 2))
+    adapted(ones(1, 2))
+
+
+@case(
+    "", "why-recompile",
+    cause="identity of task",
+    advice="task is looked up in weights: each key is compiled by itself",
+    counts=(2, 1),
+    never=("never (of a tensor a copy",),
+)  # fmt: skip
+def weight_of_a_task(run: Run) -> None:
+    class Task(Enum):
+        TAG = 1
+        PARSE = 2
+
+    weights = {Task.TAG: ones(2), Task.PARSE: ones(2)}
+
+    @run.compile
+    def weighted_for(x: Any, task: Any) -> Any:
+        return x * (task if run.remedied else weights[task])  # cause
+
+    for task in Task:
+        weighted_for(ones(2), weights[task] if run.remedied else task)
 
 
 @dataclass

@@ -52,7 +52,7 @@ AGAINST = {
     "as a number": "branch_on_how_many_there_are",
     "index": "square_root_of_an_item",
     "math": "square_root_of_an_item",
-    "numpy.random": "norm_of_numpy",
+    "random number": "norm_of_numpy",
     "scheduler": "package_in_c",
     "opaque function": "package_in_c",
     "functional": "item_of_a_tensor",

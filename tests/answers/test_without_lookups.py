@@ -34,7 +34,7 @@ LESS = {
     "value": {"value unread"},
     "not there": {"value"},
     "relation": {"condition"},
-    "length": {"keys", "submodules"},
+    "length": {"keys"},
 }
 """Rules that are asked where a value is not recorded, and those in whose place they stand."""
 ALIKE = (
