@@ -59,6 +59,8 @@ BRIEF_AT_AN_END = 6
 """Recompilations that are told at each end in the answer that is seen at once."""
 _MANY = 3
 """Functions that are all told whole."""
+_FEW = 2
+"""Guards of an entry that are told one by one though they failed alike."""
 _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
@@ -110,7 +112,7 @@ def _uncompiled(recording: Recording, function: str, after: int) -> list[Transla
 
 
 def _uncompiled_lines(
-    recording: Recording, function: str, after: int, told: set[str]
+    recording: Recording, function: str, after: int, told: set[str], every: bool
 ) -> Iterator[Line]:
     """Each function of which calls ran as it is or were an error, why, and what entries asked for
     that did not serve them. `told`: functions whose calls after a limit are counted already."""
@@ -137,7 +139,7 @@ def _uncompiled_lines(
                 where = place_text(stack[-1], recording.facts.cwd)
                 yield Line(f"  called by {where}", call.first_moment)
             for tried in failed_checks(recording, call):
-                yield from tried_lines(recording, tried, set())
+                yield from tried_lines(recording, tried, set(), every=every)
         if len(calls) > _MOST_CALLS:
             yield Line(f"  as for the first {_MOST_CALLS} of these calls", role="dim")
 
@@ -158,13 +160,13 @@ def recompile_lines(
         function: only functions with this in their name; empty: all.
         after: only compilations in walks after this one.
         trying: asked about each function; None: nothing is tried.
-        every: whether each entry that was tried is told, however many there are.
+        every: whether each entry that was tried is told, however many there are, and each guard.
     """
     found = recompilations(recording, function, after=after)
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
         yield Line(f"{which} was compiled again{_instead(recording, function, after)}")
-        yield from _uncompiled_lines(recording, function, after, set())
+        yield from _uncompiled_lines(recording, function, after, set(), every)
         if not function:
             yield from capture_lines(recording, after)
         return
@@ -198,7 +200,7 @@ def recompile_lines(
         yield Line("")
         yield Line(WITHOUT_LOOKUPS, role="dim")
     limited = {history.name for history in by_function if history.calls_after_limit}
-    yield from _uncompiled_lines(recording, function, after, limited)
+    yield from _uncompiled_lines(recording, function, after, limited, every)
     if not function:
         yield from capture_lines(recording, after)
 
@@ -255,9 +257,9 @@ def _function(
         if not at_an_end <= at < at_an_end + left_out:
             whole = every or at == 0 or len(history.recompilations) <= WHOLE
             tell = _recompilation if whole else _in_brief
-            yield from tell(recording, each, stack, told)
+            yield from tell(recording, each, stack, told, every)
             stack = callers_of(each.translation)
-    if not every and len(history.recompilations) > WHOLE:
+    if not every and (len(history.recompilations) > WHOLE or _some_alike(history)):
         yield Line("  each entry that was tried, and where its guards come from: --all", role="dim")
 
 
@@ -326,6 +328,7 @@ def _recompilation(
     found: Recompilation,
     before: tuple[PythonFrame, ...],
     told: set[tuple[str, str, str]],
+    every: bool,
 ) -> Iterator[Line]:
     """`before`: the stack of the recompilation before this one; told only where it is another."""
     item, cwd = found.translation, recording.facts.cwd
@@ -340,7 +343,7 @@ def _recompilation(
     if nearest is not None and not any(tried is nearest for tried in shown):
         shown.append(nearest)
     for tried in shown:
-        yield from tried_lines(recording, tried, told)
+        yield from tried_lines(recording, tried, told, every=every)
     left_out = len(found.tried) - len(shown)
     if left_out:
         yield Line(f"    … and {plural(left_out, 'more entry')}", role="dim")
@@ -360,6 +363,7 @@ def _in_brief(
     found: Recompilation,
     before: tuple[PythonFrame, ...],
     told: set[tuple[str, str, str]],
+    every: bool,
 ) -> Iterator[Line]:
     """In two lines: the call, where it is another one than before, and the nearest entry."""
     item = found.translation
@@ -370,7 +374,7 @@ def _in_brief(
     yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
     nearest = found.nearest or next(iter(found.tried), None)
     if nearest is not None:
-        yield from tried_lines(recording, nearest, told, origins=False)
+        yield from tried_lines(recording, nearest, told, origins=False, every=every)
 
 
 def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
@@ -381,27 +385,37 @@ def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
 
 
 def tried_lines(
-    recording: Recording, tried: Tried, told: set[tuple[str, str, str]], *, origins: bool = True
+    recording: Recording,
+    tried: Tried,
+    told: set[tuple[str, str, str]],
+    *,
+    origins: bool = True,
+    every: bool = False,
 ) -> Iterator[Line]:
-    """An entry, each guard of it that failed, and where those come from.
+    """An entry, the guards of it that failed, and where those come from. Of many that want the same
+    of one value each, as one of each parameter, only the first is told whole.
 
     Args:
         recording: what is asked.
         tried: the entry.
         told: guards that were told before: only that they failed is told again.
         origins: whether it is told where guards come from.
+        every: whether each guard is told whole.
     """
     cwd = recording.facts.cwd
     spell = spelling_of(recording, tried)
     if not tried.failures:
         yield Line(f"    {tried.entry}  not recorded why")
-    for at, failure in enumerate(tried.failures):
-        label = f"{tried.entry}  " if at == 0 else " " * (len(tried.entry) + 2)
+    label, inner = f"{tried.entry}  ", " " * (len(tried.entry) + 2)
+    for failure, *likewise in alike_failures(tried.failures, every=every):
         yield Line(f"    {label}{failure_text(failure, spell)}{how_known(failure)}", failure.moment)
+        label = inner
+        if likewise:
+            yield Line(f"    {label}{_likewise_text(likewise, spell)}", likewise[0].moment)
         key = (tried.entry, failure.kind, failure.source)
         if origins and key not in told:
             told.add(key)
-            indent = " " * (len(tried.entry) + 8)
+            indent = f"{inner}      "
             if conditions := failure.conditions:
                 for step in conditions[-_CONDITIONS:]:
                     for line in step_lines(recording, step):
@@ -409,6 +423,39 @@ def tried_lines(
                 continue
             for line in origin_lines(failure, cwd):
                 yield line._replace(text=f"{indent}{line.text}", role="dim")
+
+
+def alike_failures(failures: tuple[Failure, ...], *, every: bool = False) -> list[list[Failure]]:
+    """The guards that failed, those together that want the same of one value each and found the
+    same there, unless they are few; with `every` each by itself."""
+    found: dict[object, list[Failure]] = {}
+    for at, failure in enumerate(failures):
+        wants = tuple(map(str, failure.differences))
+        key = at if every or not wants else (failure.kind, failure.inferred, wants)
+        found.setdefault(key, []).append(failure)
+    return [
+        group
+        for together in found.values()
+        for group in ([together] if len(together) > _FEW else [[each] for each in together])
+    ]
+
+
+def _some_alike(history: History) -> bool:
+    """Whether some guards that failed are not told by themselves."""
+    return any(
+        len(together) > 1
+        for each in history.recompilations
+        for tried in each.tried
+        for together in alike_failures(tried.failures)
+    )
+
+
+def _likewise_text(likewise: list[Failure], spell: Spelling) -> str:
+    """`likewise of 5 others: b.enabled, c.enabled, …  (would fail too)`."""
+    names = [_named(each.source, each.differences[0].aspect, spell) for each in likewise]
+    listed = ", ".join(names[:_FEW]) + ("" if len(names) <= _FEW else ", …")
+    known = how_known(likewise[0]) if len({map(how_known, likewise)}) == 1 else ""
+    return f"likewise of {plural(len(likewise), 'other')}: {clip(listed, _VALUE)}{known}"
 
 
 def spelling_of(recording: Recording, tried: Tried) -> Spelling:

@@ -692,3 +692,48 @@ def test_of_what_was_not_compiled_again_only_what_was_recorded_is_told(
 ) -> None:
     recording = recorded(program(ONCE.format(dies=dies)), *options)
     assert [line.text for line in recompile_lines(recording)] == [said]
+
+
+FLAGS = """
+import torch
+
+class Part(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.on = True
+        self.by = 2.0
+
+    def forward(self, x):
+        return x * self.by if self.on else x
+
+parts = [Part() for _ in range(5)]
+parts[4].by = 3.0
+
+@torch.compile(backend="eager")
+def run(x):
+    for part in parts:
+        x = part(x)
+    return x
+
+run(torch.ones(3))
+for part in parts:
+    part.on, part.by = False, 5.0
+run(torch.ones(3))
+"""
+
+
+def test_guards_that_failed_alike_are_told_together(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    recording = recorded(program(FLAGS), "--lookups")
+    told = [line.text.strip() for line in recompile_lines(recording)]
+    (together,) = (text for text in told if text.startswith("likewise of 4 others: "))
+    assert together.endswith("parts[1].on, parts[2].on, …  (would fail too)")
+    assert sum("expected True, actual False" in text for text in told) == 1
+    # The last is another one: it was 3.0.
+    assert sum("actual 5.0" in text for text in told) == 2
+    assert told[-1].endswith("--all")
+    whole = [line.text.strip() for line in recompile_lines(recording, every=True)]
+    assert sum("expected True, actual False" in text for text in whole) == 5
+    assert sum("actual 5.0" in text for text in whole) == 5
+    assert not any(text.startswith("likewise") for text in whole)
