@@ -273,6 +273,7 @@ def _zero_one(it: Changing) -> Advice | None:
         more += (
             f"; and hand over {expanded}.contiguous(): its strides are others where it is expanded"
         )
+    more += _where_own(it)
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
     text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
     advice = it.advise(text, fact, can_be_tried)
@@ -371,10 +372,13 @@ def _can_be_marked(it: Changing) -> bool:
     return not made and not from_numpy(it.series)
 
 
-def _called_by_library(it: Changing) -> bool:
-    """Whether the function is not called by the program, but by a library that is not torch."""
+def _where_own(it: Changing) -> str:
+    """On what condition the program can mark a tensor, where the function is not called by the
+    program, but by a library that is not torch; empty: it can."""
     stack = it.newest.python_stack
-    return bool(stack) and is_installed(stack[-1].filename) and not in_torch(stack[-1].filename)
+    if not stack or not is_installed(stack[-1].filename) or in_torch(stack[-1].filename):
+        return ""
+    return ", where that is the program's own tensor, since a library calls this function"
 
 
 def _how(it: Changing) -> str:
@@ -382,11 +386,8 @@ def _how(it: Changing) -> str:
     dynamic = str(Dynamic(it.history.capabilities.compile))
     if number := _as_a_number(it):
         return f"{dynamic}; a mark alone is refused where {number} has to be the same"
-    if _can_be_marked(it) and _called_by_library(it):
-        return (
-            f"{dynamic}; or {_mark_words(it)} before the first call, where that is the program's "
-            "own tensor, since a library calls this function"
-        )
+    if _can_be_marked(it) and (where := _where_own(it)):
+        return f"{dynamic}; or {_mark_words(it)} before the first call{where}"
     if _can_be_marked(it):
         return f"{_mark_words(it)} before the first call, or {dynamic}"
     if it.history.resume_of:
@@ -436,7 +437,7 @@ def _zero_one_condition(it: Changing) -> Advice | None:
     if number is None or _INNER in tensor:
         return None
     dim = _SIZE.fullmatch(path.steps[-1])
-    of = tensor, int(dim[1]) if dim else "dim"
+    of = tensor, int(dim[1]) if dim else "dim", _where_own(it)
     fact = f"{number.translation.compile_id} has {it.name} as {number.value}"
     return _in_short(it, it.advise(_never_a_symbol(it.history, *of), fact), *of)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import torch
@@ -274,3 +275,22 @@ def sizes_of_parameters(run: Run) -> None:
 
     for size in (2, 3, 4):
         orthogonalized(nn.Parameter(ones(size)))
+
+
+@case(
+    "", "why-recompile",
+    cause="fails: 2 <= x.shape[0]",
+    advice="where that is the program's own tensor, since a library calls this function",
+    counts=(2, 1),
+)  # fmt: skip
+def rows_that_a_pool_hands_over(run: Run) -> None:
+    def squared_rows(x: Any) -> Any:
+        return x * x  # cause
+
+    compiled = run.compile(squared_rows, dynamic=None if run.remedied else True)
+    with ThreadPoolExecutor(1) as pool:
+        for size in (4, 1):
+            x = ones(size, 3)
+            if run.remedied:
+                torch._dynamo.decorators.mark_unbacked(x, 0)
+            pool.submit(compiled, x).result()

@@ -109,6 +109,9 @@ def test_relational_guards_are_told_one_by_one() -> None:
     found = cache.check(both, same, same)
     differences = [check.difference for check in found.entries[0].checks if check.difference]
     assert differences == ["L['y'] is the same tensor as L['x']"]
+    found = cache.check(both, None, None)
+    differences = [check.difference for check in found.entries[0].checks if check.difference]
+    assert "L['y'] and L['x'] are both None" in differences
     assert cache.check(both, torch.ones(3), torch.ones(3)).winner is not None
 
 

@@ -320,13 +320,20 @@ class GuardTree:
                 except Exception:
                     continue  # another guard says so
                 if (other := seen.setdefault(id(value), source)) is not source:
-                    return GuardCheck(
-                        row.index, Verdict.FAIL, "", f"{source} is the same tensor as {other}"
-                    )
+                    text = same_object_text(source, other, value)
+                    return GuardCheck(row.index, Verdict.FAIL, "", text)
             return GuardCheck(row.index, Verdict.PASS)
         failing = [part for part in row.code if not eval(part, self.scope, scope)]
         verdict = Verdict.FAIL if failing else Verdict.PASS
         return GuardCheck(row.index, verdict, "", "; ".join(failing))
+
+
+def same_object_text(source: str, other: str, value: object) -> str:
+    """What is wrong where two values are one object that are to be tensors of their own: instead of
+    a tensor there may be None."""
+    if value is None:
+        return f"{source} and {other} are both None"
+    return f"{source} is the same tensor as {other}"
 
 
 def _check_overlapping(

@@ -247,11 +247,11 @@ class SafeReader:
             seen: dict[int, str] = {}
             for source in _aliasing_sources(row.code):
                 try:
-                    other = seen.setdefault(id(self.reach(source)), source)
+                    found = self.reach(source)
                 except (MissingValue, WouldRunUserCode):
                     continue
-                if other is not source:
-                    why = f"{source} is the same tensor as {other}"
+                if (other := seen.setdefault(id(found), source)) is not source:
+                    why = guard_tree.same_object_text(source, other, found)
                     return Answer(Verdict.FAIL, value, reached, why)
             return Answer(Verdict.PASS, value, reached)
         if row.kind == "LAMBDA_GUARD" and row.depth == 0:
