@@ -24,6 +24,10 @@ _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
+_THAT_WAIT = frozenset(
+    {"ConstantVariable", "LazyConstantVariable", "StringFormatVariable", "TensorVariable"}
+)
+"""The trackers of such arguments."""
 _TO_PROXY = "Failed to convert args/kwargs to proxy"
 _FUNCTIONAL = re.compile(r"\.autograd\.functional\.(hessian|jacobian)\Z")
 _OF_FUNC = {"jacobian": "jacrev"}
@@ -269,6 +273,9 @@ def _warning(broken: Broken) -> Remedy | None:
     """A call of warnings.warn."""
     if _function(broken) not in {("_warnings", "warn"), ("warnings", "warn")}:
         return None
+    # Nothing but tensors and constants can wait: no category, which is a class.
+    if not broken.operands <= _THAT_WAIT:
+        return Remedy("warn outside of the compiled function")
     return Remedy(
         "warn outside of the compiled function; or {reordering}, which warns after the graph",
         reordered="warnings.warn",

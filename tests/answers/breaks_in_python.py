@@ -14,6 +14,7 @@ import random
 import threading
 import time
 import uuid
+import warnings
 from typing import Any
 
 import msgspec
@@ -516,3 +517,22 @@ def output_redirected_inside(run: Run) -> None:
         return x * 3
 
     quiet(ones(4))
+
+
+@case(
+    "", "why-break",
+    cause="_warnings.warn",
+    advice="warn outside of the compiled function",
+    counts=(2, 1),
+    never=("reorderable_logging_functions",),
+)  # fmt: skip
+def warning_of_a_category(run: Run) -> None:
+    def halved(x: Any) -> Any:
+        x = x.relu()
+        if not run.remedied:
+            warnings.warn("halves", FutureWarning, stacklevel=2)  # cause
+        return x / 2
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        run.compile(halved)(ones(2))
