@@ -497,7 +497,7 @@ def _died(recording: Recording, event: Event) -> Here:
             )
     place = recording.place_of_end(there[0])
     if place is None:
-        leads.insert(0, Line("the line of the program that did it is not recorded"))
+        leads.insert(0, Line("no line of the program is recorded that did it"))
     culprit = None if place is None else Culprit(place, _text_at(recording, place))
     return Here(_said(recording, there[0]), event.kind, culprit, leads=(*leads,))
 

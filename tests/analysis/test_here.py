@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 
 from stepper.analysis.here import ending_at, event_at, why_here
@@ -13,6 +15,7 @@ from stepper.model.trace import EventKind, Phase
 from stepper.model.value import TensorMeta, Value
 from stepper.recording.reader import Recording
 from stepper.tui.questions import of_the_run
+from tests.conftest import clean_environment
 from tests.tape import Tape
 
 DTYPE = "tensor 'x' dtype mismatch. expected Float, actual Double"
@@ -99,7 +102,7 @@ def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compil
     assert told.culprit is not None
     assert (told.culprit.place.line, told.culprit.place.function) == (7, "drop")
     assert silent.culprit is None
-    assert "not recorded" in silent.leads[0].text
+    assert silent.leads[0].text == "no line of the program is recorded that did it"
     assert where == told.culprit.place
 
 
@@ -128,3 +131,31 @@ def test_a_miss_is_told_before_it_is_known_what_it_leads_to(tmp_path: Path) -> N
     assert failed == "a guard of 0/0 fails: x.shape[0]: expected 2, actual 3"
     assert missed.endswith("no entry fits: 0/0 wants x.shape[0]: expected 2, actual 3")
     assert questions == ["why it was compiled again", "why we are here", "why we are here"]
+
+
+ENDING = """
+import torch
+
+class Scaler:
+    by = 2.0
+
+@torch.compile(backend="eager")
+def run(x, scaler):
+    return x * scaler.by
+
+run(torch.ones(2), Scaler())
+"""
+
+
+def test_nothing_is_said_to_have_died_because_python_ends(tmp_path: Path) -> None:
+    program, path = tmp_path / "program.py", tmp_path / "end.stepper"
+    program.write_text(ENDING)
+    # A Python of its own, which begins with stepper and ends as every other.
+    command = [sys.executable, "-m", "stepper", "record", "-o", str(path), str(program)]
+    subprocess.run(command, env=clean_environment(), check=True, timeout=300)
+    recording = Recording.open(str(path))
+    (event,) = recording.events(kinds=(EventKind.INVALIDATE,))
+    told = why_here(recording, event.moment)
+    recording.close()
+    assert event.text.endswith("given up as Python ends, without the death of class Scaler")
+    assert "died" not in "\n".join([told.headline, *(line.text for line in told.leads)])

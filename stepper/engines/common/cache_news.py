@@ -14,6 +14,7 @@ from __future__ import annotations
 import _thread
 import sys
 import time
+import weakref
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -41,6 +42,11 @@ class Place(NamedTuple):
 
     def __str__(self) -> str:
         return self.words
+
+
+AT_THE_END = Place("as Python ends")
+"""Where Python has run the program and calls the finalizers that are left: nothing has died."""
+_EXIT_FUNCTION = "finalize._exitfunc"
 
 
 class _News(NamedTuple):
@@ -162,9 +168,19 @@ def place(is_program: Callable[[str], bool]) -> Place:
     """Where in the program something happens."""
     frame = program_frame(is_program)
     if frame is None:
-        return Place(f"in thread {_thread.get_ident()}")
+        return AT_THE_END if _ending() else Place(f"in thread {_thread.get_ident()}")
     code = frame.f_code
     if code.co_filename == "<evaluate>":
         return Place("in the console")
     here = PythonFrame(code.co_filename, frame.f_lineno or 0, code.co_qualname)
     return Place(f"at {here}", here)
+
+
+def _ending() -> bool:
+    """Whether a finalizer runs only because Python ends."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        if frame.f_code.co_qualname == _EXIT_FUNCTION and frame.f_globals is weakref.__dict__:
+            return True
+        frame = frame.f_back
+    return False

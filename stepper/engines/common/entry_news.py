@@ -5,7 +5,7 @@ When it is told: see `stepper.engines.common.cache_news`.
 
 from __future__ import annotations
 
-from stepper.engines.common.cache_news import CacheNews, Place
+from stepper.engines.common.cache_news import AT_THE_END, CacheNews, Place
 from stepper.engines.common.known import KnownEntry
 from stepper.model.program import PythonFrame
 from stepper.model.trace import EventKind
@@ -52,7 +52,8 @@ class EntryNews:
 
 
 class Death:
-    """The death of an object which an entry's guards know as `source`."""
+    """The death of an object which an entry's guards know as `source`; or, at the end, that torch
+    takes it for dead."""
 
     def __init__(self, entry: KnownEntry, source: str, place: Place) -> None:
         self.place = place
@@ -62,5 +63,10 @@ class Death:
         self.reason = f"{what} died, {place}"
         """Why the entry is no more."""
         because = f" (because of {line.user_line})" if line is not None and line.user_line else ""
-        known = f"which its guards know as {source}{because}"
-        self.text = f"{entry.label}: {what} died, {known}; {place}"
+        known = (
+            "which its guards look at" if what == source else f"which its guards know as {source}"
+        )
+        self.text = f"{entry.label}: {what} died, {known}{because}; {place}"
+        if place is AT_THE_END:
+            self.reason = f"given up {place}"
+            self.text = f"{entry.label}: given up {place}, without the death of {what}"
