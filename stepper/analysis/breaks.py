@@ -24,7 +24,8 @@ from operator import itemgetter
 import msgspec
 
 from stepper.analysis.break_changes import Remedy
-from stepper.analysis.break_rules import RAISED, Broken, advised
+from stepper.analysis.break_rules import RAISED, advised
+from stepper.analysis.broken import Broken
 from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
 from stepper.analysis.sites import in_dynamo, own_frame
 from stepper.analysis.walks import compilations

@@ -1,0 +1,54 @@
+"""What is recorded of a graph break, or a failure like one, that a rule of advice may look at."""
+
+from __future__ import annotations
+
+import msgspec
+
+
+class Broken(msgspec.Struct, frozen=True):
+    """What advice on a graph break may rest on."""
+
+    kind: str
+    """Dynamo's name for it."""
+    explanation: str = ""
+    context: str = ""
+    """Dynamo's words: which method of what, with which arguments."""
+    statement: str = ""
+    """The text of the line."""
+    opname: str = ""
+    """The instruction's."""
+    called: str = ""
+    """Where the program has the function from that the instruction calls, as a source."""
+    of_torch: bool = False
+    """Whether that is torch's own."""
+    checks: bool = False
+    """Whether the program does nothing but raise on one side of the condition."""
+    library: bool = False
+    """Whether the line is none of the program's."""
+    of_dynamo: bool = False
+    """Whether it is in a function that Dynamo has for one of Python's own."""
+    leads_there: str = ""
+    """The text of the program's own line that leads to a library's; empty: it is not known."""
+    unreached: bool = False
+    """Whether no line of the program's leads to a library's: what is compiled is the library's."""
+    marked: bool = False
+    """Whether it could not be decided because of sizes only that the program has marked."""
+    operands: frozenset[str] = frozenset()
+    """What kinds of values the instruction takes, by the names of their trackers."""
+    mapped: bool = False
+    """Whether it is within a function that torch.vmap calls."""
+    differentiated: bool = False
+    """Whether it is within a torch.autograd.Function."""
+    decides: bool = False
+    """Whether the program decides by what the instruction returns, there or where it is handed to,
+    and goes on either way."""
+    ends_a_loop: bool = False
+    """Whether what it decides is if a loop goes on."""
+    types: frozenset[str] = frozenset()
+    """The types of the function's locals."""
+    metaclass: str = ""
+    """That of a class of which an object is made there that lacks an attribute."""
+    around: str = ""
+    """The loop because of which the whole function is given up: `for`, `while`; empty: none."""
+    around_module: str = ""
+    """What leads there that torch has around a module of the program's; empty: nothing."""
