@@ -403,7 +403,8 @@ def _why_implied(guard: Guard, other: Guard) -> str:
     same = bool(guard.source) and other.source == guard.source
     if not leaves_of(guard.kind) and other.kind == "GLOBAL_STATE":
         return "it checks nothing itself: the global state has it"
-    if (other.kind, other.source, other.code) == (guard.kind, guard.source, guard.code):
+    alike = (other.source, other.code) == (guard.source, guard.code)
+    if alike and (guard.code or other.kind == guard.kind):
         return "it is the same check, installed before" if other.id < guard.id else ""
     if same and guard.kind == "TYPE_MATCH" and other.kind in _TYPED:
         return "it passes for this type only"
