@@ -28,6 +28,7 @@ from stepper.debuggee.threads import thread_name
 from stepper.debuggee.told_again import ToldLookup
 from stepper.engines.common.lookup_walk import Call
 from stepper.engines.common.rebuildable import describe_whole
+from stepper.engines.common.shape_conditions import values_in
 from stepper.engines.common.values import unchanged
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate
@@ -59,6 +60,8 @@ _ONE_VALUE = frozenset({int, str, bool, type(None)})
 _NAMED = frozenset({type, type(len), FunctionType, ModuleType, bool, type(None)})
 """Types of objects that are told by name, or by a value that they always have."""
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
+_SIZES = (".size()[", ".stride()[")
+"""How Dynamo writes what of a tensor conditions compare."""
 
 
 class _Model(NamedTuple):
@@ -145,6 +148,9 @@ class RepeatedHits:
         own = len(tried.checks) - len(candidate.checks)
         asked = [*zip(candidate.checks, tried.checks[own:], strict=True)]
         settled = {live.row.source for live, found in asked if _settles(live, found, reader)}
+        # Of an argument all that is told of a tensor is compared at each call.
+        given = call.f_locals.items()
+        settled |= {f"L['{name}']" for name, value in given if type(value) in _TENSORS}
         varying = [
             (live._replace(leaf=None), found, tried.guards[found.place])
             for live, found in asked
@@ -212,8 +218,7 @@ def _has_the_same(model: _Model, arguments: dict[str, Any]) -> bool:
         if name != now:
             return False
         if not unchanged(value, described):
-            kind = type(value)
-            if kind is not torch.Tensor and kind is not torch.nn.Parameter:
+            if type(value) not in _TENSORS:
                 return False
             if not unchanged(value, described._replace(key=id(value))):
                 return False
@@ -238,12 +243,13 @@ def _leaves_no_choice(
     live: LiveCheck, found: Check, reader: SafeReader, settled: Collection[str]
 ) -> bool:
     """Whether a guard that passes has always seen the same, and all that is told of it is so;
-    `settled`: the tensors of which another guard of the entry asks for all that is told."""
+    `settled`: the tensors of which all that is told is looked at anyway."""
     row = live.row
     if found.why:
         return found.why in (OF_THE_COMPILER, OF_SEVERAL) and found.actual == UNKNOWN
     if live.condition:
-        return False
+        compared = values_in(row.code[0]) or ()
+        return bool(compared) and all(_whose_size(each) in settled for each in compared)
     if not row.source:
         return found.actual == UNKNOWN
     if row.kind in _LENGTHS:
@@ -253,6 +259,11 @@ def _leaves_no_choice(
     if row.kind == "ID_MATCH":
         return type(reader.reach(row.source)) in _NAMED
     return row.kind in _LEAVE_NO_CHOICE or row.source in settled
+
+
+def _whose_size(expression: str) -> str:
+    """The tensor of which an expression is a size or a stride; empty: it is none."""
+    return next((expression.rpartition(each)[0] for each in _SIZES if each in expression), "")
 
 
 def _settles(live: LiveCheck, found: Check, reader: SafeReader) -> bool:

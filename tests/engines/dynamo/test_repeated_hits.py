@@ -132,6 +132,8 @@ def test_a_size_that_may_be_any_is_told_as_it_is(tmp_path: Path) -> None:
     for size, each in zip(sizes, found, strict=True):
         [tensor] = [row for row in each if row.opname == "TENSOR_MATCH"]
         assert tensor.said["actual"] == f"f32[{size}]"
+        [condition] = [row for row in each if row.said.get("actual") == str(size)]
+        assert "size()" in condition.text
         assert each[0].said["L['x']"].startswith(f"f32[{size}]")
 
 
