@@ -19,7 +19,7 @@ def run(*command: object) -> subprocess.CompletedProcess[str]:
     """Run Python with these arguments; it must not fail."""
     done = subprocess.run(
         [sys.executable, *map(str, command)],
-        cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False, timeout=600,
+        cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False, timeout=850,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     return done
