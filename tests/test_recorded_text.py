@@ -88,8 +88,6 @@ IN_ANALYSIS = {
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
     "needed.py": {
-        "_calls": "Python's: the name of an instruction",
-        "_of_method": "Python's: the name of an instruction",
         "needed_by": "torch's: the name of a function",
     },
     "failure_changes.py": {

@@ -17,10 +17,11 @@ from collections.abc import Iterator
 from typing import Literal
 
 from stepper.analysis.break_changes import SETTINGS
-from stepper.analysis.breaks import Cause, called_at
+from stepper.analysis.breaks import Cause
 from stepper.analysis.places import File, Files
 from stepper.analysis.recompile_remedies import setting_ways
 from stepper.analysis.replays import Way
+from stepper.analysis.sites import called_at
 from stepper.analysis.sources import spelled
 from stepper.client.names import brief_source
 from stepper.client.scratch import Edit

@@ -27,7 +27,7 @@ from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import RAISED, advised
 from stepper.analysis.broken import Broken
 from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
-from stepper.analysis.sites import in_dynamo, own_frame
+from stepper.analysis.sites import called_at, in_dynamo, own_frame
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
@@ -40,7 +40,6 @@ from stepper.model.trace import (
     GraphBreak,
     MomentId,
     Outcome,
-    State,
     Translation,
 )
 from stepper.model.value import Value
@@ -594,21 +593,6 @@ def only_marked(recording: Recording, attempt: int, moment: int) -> bool:
     }
     marked = {step.symbol for step in steps if step.why is Why.MARKED_UNBACKED}
     return bool(asked) and asked <= marked
-
-
-def called_at(state: State, row: Instruction) -> Value | None:
-    """What an instruction calls, where it stands on the symbolic stack."""
-    arg = row.arg or 0
-    # In 3.14 keywords or NULL are always there, and it has no argument.
-    rest = 2 if row.arg is None else 1 + (arg & 1)
-    counts = {"CALL": arg, "CALL_KW": arg + 1, "CALL_FUNCTION_EX": rest}
-    above = counts.get(row.opname)
-    stack = state.top.stack
-    if above is None or len(stack) < above + 2:
-        return None
-    # Beside it stands a NULL or the `self` of a method: before it or behind, by Python's version.
-    pair = [state.values.get(each) for each in stack[-above - 2 : len(stack) - above]]
-    return next((each for each in pair if each is not None and each.cls != "NullVariable"), None)
 
 
 def _explanation(found: GraphBreak, kinds: tuple[str, ...]) -> str:

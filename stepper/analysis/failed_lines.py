@@ -234,7 +234,7 @@ def _failed(
         yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
     told: set[tuple[str, str, str]] = set()
     for tried in itertools.islice(_tried(recording, failed), _MOST_ENTRIES):
-        yield from tried_lines(recording, tried, told)
+        yield from tried_lines(recording, tried, told, every=True)
     if failed.inside is not None and failed.certain:
         inside = failed.inside
         yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")

@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from stepper.analysis.shapes import Size
-from stepper.analysis.sites import own_frame, site_at
+from stepper.analysis.sites import called_at, own_frame, site_at
 from stepper.analysis.sources import path_of
 from stepper.client.text import place_text
 from stepper.model.datum import number
@@ -108,14 +108,15 @@ def use_at(recording: Recording, moment: MomentId) -> Use:
         return Use()
     state, row = recording.state(moment), site.instruction
     stack = [value for id in state.top.stack if (value := state.values.get(id)) is not None]
-    if use := _of_container(row, stack) or _of_method(row, stack, state):
+    called = called_at(state, row)
+    if use := _of_container(row, stack) or _of_method(called, state):
         return use
-    if row.opname in _TEXTS or _fills_in(row, stack) or _calls(row, stack, _MAKING_TEXTS):
+    if row.opname in _TEXTS or _fills_in(row, stack) or _is_one_of(called, _MAKING_TEXTS):
         return Use(_FOR_A_TEXT, _TEXT)
-    if _calls(row, stack, (_RANGE,)):
+    if _is_one_of(called, (_RANGE,)):
         return Use(" as the bound of a loop, which is unrolled", _LOOP)
     tensors = any(value.type == _TENSOR for value in stack[-_OPERANDS:])
-    if tensors and _calls(row, stack, _THROUGH):
+    if tensors and _is_one_of(called, _THROUGH):
         return Use(" to go through a tensor row by row, which is unrolled", _LOOP)
     return Use()
 
@@ -142,21 +143,18 @@ def _of_container(row: Instruction, stack: list[Value]) -> Use | None:
     return Use(_as_index(kind), _ELEMENT if takes else _OUTSIDE)
 
 
-def _of_method(row: Instruction, stack: list[Value], state: State) -> Use | None:
-    """What a method of a container that is called needs a number for."""
-    if not row.opname.startswith("CALL"):
+def _of_method(called: Value | None, state: State) -> Use | None:
+    """What a method of a container, or of a text, that is called needs a number for."""
+    if called is None or called.cls != _METHOD:
         return None
-    for value in stack[-_OPERANDS:]:
-        if value.cls != _METHOD:
-            continue
-        owners = (state.values.get(item.value) for item in value.items if item.label == _OBJECT)
-        kind = next((owner.type for owner in owners if owner is not None), "")
-        if kind in _KEYED and value.text in _BY_KEY:
-            return Use(_as_key(kind), _KEY if value.text == ".get" else _OUTSIDE)
-        if kind in _INDEXED and value.text in _BY_INDEX:
-            return Use(_as_index(kind))
-        if (kind, value.text) == ("str", ".format"):
-            return Use(_FOR_A_TEXT, _TEXT)
+    owners = (state.values.get(item.value) for item in called.items if item.label == _OBJECT)
+    kind = next((owner.type for owner in owners if owner is not None), "")
+    if kind in _KEYED and called.text in _BY_KEY:
+        return Use(_as_key(kind), _KEY if called.text == ".get" else _OUTSIDE)
+    if kind in _INDEXED and called.text in _BY_INDEX:
+        return Use(_as_index(kind))
+    if (kind, called.text) == ("str", ".format"):
+        return Use(_FOR_A_TEXT, _TEXT)
     return None
 
 
@@ -174,11 +172,10 @@ def _as_index(kind: str) -> str:
     return f" as an index into a {kind}"
 
 
-def _calls(row: Instruction, stack: list[Value], names: tuple[str, ...]) -> bool:
-    """Whether an instruction calls one of these builtin functions."""
-    called = stack[-_OPERANDS:] if row.opname.startswith("CALL") else []
-    paths = (path_of(value.source) for value in called)
-    return any(path is not None and not path.steps and path.root in names for path in paths)
+def _is_one_of(called: Value | None, names: tuple[str, ...]) -> bool:
+    """Whether what is called is one of these builtin functions."""
+    path = None if called is None else path_of(called.source)
+    return path is not None and not path.steps and path.root in names
 
 
 def place_of(stack: tuple[PythonFrame, ...], cwd: str) -> str:

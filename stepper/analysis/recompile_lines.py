@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from stepper.analysis.advice import Advice, spelling_in
 from stepper.analysis.autograd_captures import capture_lines
@@ -61,6 +61,7 @@ _MANY = 3
 """Functions that are all told whole."""
 _FEW = 2
 """Guards of an entry that are told one by one though they failed alike."""
+_ALL = "each entry that was tried, and where its guards come from: --all"
 _AT_AN_END = 16
 """Recompilations of a function that are told from the first on, and up to the last."""
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
@@ -138,8 +139,11 @@ def _uncompiled_lines(
             if stack := callers_of(call):
                 where = place_text(stack[-1], recording.facts.cwd)
                 yield Line(f"  called by {where}", call.first_moment)
-            for tried in failed_checks(recording, call):
+            unmet = list(failed_checks(recording, call))
+            for tried in unmet:
                 yield from tried_lines(recording, tried, set(), every=every)
+            if not every and _some_alike(unmet):
+                yield Line(f"  {_ALL}", role="dim")
         if len(calls) > _MOST_CALLS:
             yield Line(f"  as for the first {_MOST_CALLS} of these calls", role="dim")
 
@@ -255,12 +259,14 @@ def _function(
                 role="dim",
             )
         if not at_an_end <= at < at_an_end + left_out:
-            whole = every or at == 0 or len(history.recompilations) <= WHOLE
-            tell = _recompilation if whole else _in_brief
-            yield from tell(recording, each, stack, told, every)
+            if every or at == 0 or len(history.recompilations) <= WHOLE:
+                yield from _recompilation(recording, each, stack, told, every)
+            else:
+                yield from _in_brief(recording, each, stack, told)
             stack = callers_of(each.translation)
-    if not every and (len(history.recompilations) > WHOLE or _some_alike(history)):
-        yield Line("  each entry that was tried, and where its guards come from: --all", role="dim")
+    tried_ones = (tried for each in history.recompilations for tried in each.tried)
+    if not every and (len(history.recompilations) > WHOLE or _some_alike(tried_ones)):
+        yield Line(f"  {_ALL}", role="dim")
 
 
 def _heading(recording: Recording, history: History, indent: str = "") -> Iterator[Line]:
@@ -363,7 +369,6 @@ def _in_brief(
     found: Recompilation,
     before: tuple[PythonFrame, ...],
     told: set[tuple[str, str, str]],
-    every: bool,
 ) -> Iterator[Line]:
     """In two lines: the call, where it is another one than before, and the nearest entry."""
     item = found.translation
@@ -374,7 +379,7 @@ def _in_brief(
     yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
     nearest = found.nearest or next(iter(found.tried), None)
     if nearest is not None:
-        yield from tried_lines(recording, nearest, told, origins=False, every=every)
+        yield from tried_lines(recording, nearest, told, origins=False)
 
 
 def callers_of(item: Translation) -> tuple[PythonFrame, ...]:
@@ -440,13 +445,10 @@ def alike_failures(failures: tuple[Failure, ...], *, every: bool = False) -> lis
     ]
 
 
-def _some_alike(history: History) -> bool:
-    """Whether some guards that failed are not told by themselves."""
+def _some_alike(entries: Iterable[Tried]) -> bool:
+    """Whether some guards of entries that failed are not told by themselves."""
     return any(
-        len(together) > 1
-        for each in history.recompilations
-        for tried in each.tried
-        for together in alike_failures(tried.failures)
+        len(together) > 1 for tried in entries for together in alike_failures(tried.failures)
     )
 
 

@@ -8,7 +8,8 @@ import msgspec
 
 from stepper.client.text import short_path, source_line
 from stepper.model.program import Instruction, PythonFrame, UserLine
-from stepper.model.trace import MomentId
+from stepper.model.trace import MomentId, State
+from stepper.model.value import Value
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
@@ -30,6 +31,21 @@ def site_at(recording: Recording, moment: MomentId) -> Site | None:
     row = code.instructions[found.ip]
     place = PythonFrame(code.filename, row.line or code.first_line, code.label)
     return Site(moment, row, UserLine(place, source_line(code, row.line)))
+
+
+def called_at(state: State, row: Instruction) -> Value | None:
+    """What an instruction calls, where it stands on the symbolic stack."""
+    arg = row.arg or 0
+    # In 3.14 keywords or NULL are always there, and it has no argument.
+    rest = 2 if row.arg is None else 1 + (arg & 1)
+    counts = {"CALL": arg, "CALL_KW": arg + 1, "CALL_FUNCTION_EX": rest}
+    above = counts.get(row.opname)
+    stack = state.top.stack
+    if above is None or len(stack) < above + 2:
+        return None
+    # Beside it stands a NULL or the `self` of a method: before it or behind, by Python's version.
+    pair = [state.values.get(each) for each in stack[-above - 2 : len(stack) - above]]
+    return next((each for each in pair if each is not None and each.cls != "NullVariable"), None)
 
 
 def way_to(recording: Recording, moment: MomentId) -> list[Site]:

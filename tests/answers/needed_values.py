@@ -140,3 +140,23 @@ def step_that_the_loop_counts(run: Run) -> None:
     for _ in range(3):
         warmed(ones(2))
         warming.warm += 1
+
+
+@case(
+    "", "why-recompile",
+    cause="self.place grows: 0, 1, 2",
+    advice="needs the value of self.place for a text",
+    counts=(3, 1),
+    never=("as a key of", "register_buffer"),
+)  # fmt: skip
+def key_that_is_a_text_of_a_number(run: Run) -> None:
+    class Named(nn.Module):
+        def __init__(self, place: int) -> None:
+            super().__init__()
+            self.place = place
+
+        def forward(self, x: Any, scales: Any) -> Any:
+            return x * (2.0 if run.remedied else scales.get(str(self.place), 1.0))  # cause
+
+    for place in range(3):
+        run.compile(Named(place))(ones(2), {"7": 2.0})

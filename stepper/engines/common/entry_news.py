@@ -60,13 +60,15 @@ class Death:
         bond = next((each for each in entry.bonds if each.source == source), None)
         what = bond.text if bond is not None else source
         line = next((each for each in entry.facts.lifelines if each.source == source), None)
-        self.reason = f"{what} died, {place}"
-        """Why the entry is no more."""
-        because = f" (because of {line.user_line})" if line is not None and line.user_line else ""
-        known = (
-            "which its guards look at" if what == source else f"which its guards know as {source}"
-        )
-        self.text = f"{entry.label}: {what} died, {known}{because}; {place}"
         if place is AT_THE_END:
-            self.reason = f"given up {place}"
-            self.text = f"{entry.label}: given up {place}, without the death of {what}"
+            reason = f"given up {place}"
+            text = f"{reason}, without the death of {what}"
+        else:
+            user_line = None if line is None else line.user_line
+            because = f" (because of {user_line})" if user_line else ""
+            known = "look at" if what == source else f"know as {source}"
+            reason = f"{what} died, {place}"
+            text = f"{what} died, which its guards {known}{because}; {place}"
+        self.reason = reason
+        """Why the entry is no more."""
+        self.text = f"{entry.label}: {text}"
