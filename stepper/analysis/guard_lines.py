@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
+from stepper.analysis.entryless import without_entry
 from stepper.analysis.guard_kinds import HIDING, leaves_of, why_needless, why_unchecked
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import (
@@ -186,7 +187,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         )
         return
     if not found and function:
-        yield Line(f"no entry is of a function with {function!r} in its name")
+        yield from without_entry(recording, function)
         return
     if not entries(recording):
         yield Line("no compilation is recorded, so no guard is")

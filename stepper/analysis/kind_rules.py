@@ -138,6 +138,11 @@ def _type(it: Changing) -> str:
         return entry_for_none(it)
     if it.name.endswith(_MODULES):  # torch makes another kind of dictionary where one is deleted
         return _submodules(it)
+    if have(it) == "keep":
+        return (
+            f"Keep {it.name} of one type: each has an entry of its own, also where several objects "
+            "of one class differ in it."
+        )
     return f"Pass {it.name} always as the same type: each has an entry of its own."
 
 

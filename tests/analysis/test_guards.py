@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -247,6 +248,57 @@ def test_entries_are_chosen_by_their_functions_name(recorded: Recorded) -> None:
     assert [title.partition(":")[0] for title in titles] == ["1/0 by_int", "1/1 by_int"]
     (line,) = guarded_lines(recorded(*DEMO), "x", "nowhere")
     assert line.text == "no entry is of a function with 'nowhere' in its name"
+
+
+ENTRYLESS = """
+import torch
+
+SCALE = 2.0
+
+def scaled(x):
+    return x * SCALE
+
+@torch.compile(backend="eager")
+def whole(x):
+    return scaled(x) + 1
+
+@torch.compile(backend="eager")
+def in_a_loop(x):
+    for _ in range(2):
+        x = x + 1
+        torch._dynamo.graph_break()
+    return x
+
+@torch.compile(backend="eager", fullgraph=True)
+def in_one_graph(x):
+    torch._dynamo.graph_break()
+    return x
+
+whole(torch.ones(2))
+in_a_loop(torch.ones(2))
+try:
+    in_one_graph(torch.ones(2))
+except torch._dynamo.exc.Unsupported:
+    pass
+"""
+
+
+@pytest.mark.parametrize(
+    ("function", "became"),
+    [
+        ("in_a_loop", "in_a_loop: it was given up, and runs uncompiled: "),
+        ("in_one_graph", "in_one_graph: its compilation failed: "),
+        ("scaled", "  scaled is inlined in 0/0 whole: what it reads is guarded there"),
+    ],
+)
+def test_a_function_without_an_entry_is_told_what_became_of_it(
+    recorded: Recorded, tmp_path: Path, function: str, became: str
+) -> None:
+    path = tmp_path / "entryless.py"
+    path.write_text(ENTRYLESS)
+    heading, line = guarded_lines(recorded(str(path)), "SCALE", function)
+    assert heading.text == f"no entry is of a function with {function!r} in its name"
+    assert became in line.text and line.moment
 
 
 def uses(recording: Recording, wanted: str, entry: str = "") -> list[GuardUse]:

@@ -203,7 +203,7 @@ def modules_with_float_keys(run: Run) -> None:
 @case(
     "pytorch#128071", "why-recompile",
     cause="type of self.mixer changes",
-    advice="Pass self.mixer always as the same type: each has an entry of its own",
+    advice="Keep self.mixer of one type: each has an entry of its own",
     counts=(2, 2),
     never=("make the class once",),
 )  # fmt: skip
@@ -274,7 +274,7 @@ def global_function_replaced(run: Run) -> None:
 @case(
     "pytorch#163093", "why-recompile",
     cause="type of self.param_groups[0]['lr'] changes: Tensor, float",
-    advice="always as the same type",
+    advice="Keep self.param_groups[0]['lr'] of one type",
     counts=(2, 1),
     function="RMSprop.step",
 )  # fmt: skip

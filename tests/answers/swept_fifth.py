@@ -113,7 +113,7 @@ def blocks_of_a_request(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="type of self.norm changes: torch.nn.modules.normalization.LayerNorm, RMSNorm",
-    advice="Pass self.norm always as the same type",
+    advice="Keep self.norm of one type: each has an entry",
     counts=(2, 1),
     never=("self.norm.eps changes", "being None"),
     function="Normed",
