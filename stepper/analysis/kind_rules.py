@@ -17,6 +17,7 @@ from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.unmet_guards import INFERENCE_MODE
 from stepper.client.text import function_name, place_text
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import INVALID, Aspect
@@ -59,9 +60,9 @@ def _dtype(it: Changing) -> str:
         )
     if any(is_parameter(it, each) for each in (it.series.source, *it.series.likewise)):
         return (
-            "A dtype is never a symbol, and that of parameters has changed: the module was cast, "
-            "or has other parameters, between the calls. Do that before the first, or accept an "
-            "entry for each dtype."
+            "A dtype is never a symbol, and that of a parameter or buffer has changed: the module "
+            "was cast, or has another one in its place, between the calls. Do that before the "
+            "first, or accept an entry for each dtype."
         )
     return (
         f"A dtype is never a symbol: convert {it.name} before the call, e.g. "
@@ -362,10 +363,6 @@ def _inference_tensor(it: Changing) -> str:
     )
 
 
-def _inference_mode(it: Changing) -> str:
-    return "Call it always under torch.inference_mode or never: it changes the keys of all tensors."
-
-
 def _inference(it: Changing) -> str:
     return (
         f"{it.name} was made under torch.inference_mode, or handed over there, in one call and not "
@@ -411,7 +408,8 @@ _STATES |= {f"global state ({name})": words for name, words in _STATES.items()}
 
 def _state(it: Changing) -> str:
     if it.what == "grad_mode" and any(
-        each.aspect.what == "inference_mode" and each.times == it.series.times
+        each.aspect.what == "inference_mode"
+        and (each.times, each.newest) == (it.series.times, it.series.newest)
         for each in it.history.series
     ):
         return ""  # what is in inference mode has no gradients
@@ -458,6 +456,12 @@ def _reached(it: Changing) -> str:
     )
     if it.series.kind != "TYPE_MATCH" and not any(missing):
         return ""
+    if it.name.endswith(_CODE):  # what is called, but is no function, has none
+        return (
+            f"{it.name.removesuffix(_CODE)} is a function in one call and another thing to be "
+            "called in another, and each is compiled by itself. If there are few, that is the "
+            "price; else have one, and hand over what differs."
+        )
     return (
         f"{it.name} was there when the entry was made, and is not in another call: hand over what "
         "it is taken from always with the same keys and attributes."
@@ -570,7 +574,7 @@ _ROWS: dict[str, _Row] = {
     "same tensor": _Row(_same_tensor, kinds=("NO_TENSOR_ALIASING",)),
     "backend": _Row(_backend, "backend"),
     "inference tensor": _Row(_inference_tensor, "inference tensor"),
-    "inference mode of tensors": _Row(_inference_mode, "inference mode"),
+    "inference mode": _Row(_state, INFERENCE_MODE),
     "inference": _Row(_inference, "inference"),
     "dispatch keys": _Row(_keys_of_dispatch, "dispatch keys"),
     "metadata of a subclass": _Row(_metadata, "metadata"),

@@ -43,8 +43,10 @@ from stepper.analysis.reasons import (
     reasons_of,
 )
 from stepper.analysis.sites import in_dynamo
-from stepper.analysis.sources import Path, path_of, unscoped
+from stepper.analysis.sources import FROM_NUMPY, Path, path_of, unscoped
 from stepper.analysis.unmet_guards import (
+    GRADIENT_KEYS,
+    INFERENCE_MODE,
     STATE,
     Failure,
     conditions_behind,
@@ -54,6 +56,7 @@ from stepper.analysis.unmet_guards import (
     inferred_failure,
     installed,
     said_failure,
+    under_a_mode,
     with_state,
 )
 from stepper.analysis.walks import (
@@ -101,6 +104,8 @@ _REFUSED = "RecompileError"
 _STRIDE = ".stride()"
 
 _A_TENSOR = Words(A_TENSOR)
+_OF_NUMPY = Words("a value of numpy")
+"""An array or a number: Dynamo takes both as tensors, and has one guard for them."""
 _NONE = Words("NoneType")
 _FEW = 8
 """Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
@@ -285,9 +290,9 @@ class Change(NamedTuple):
 
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
-    another size are left out, dispatch keys that follow from another device, conditions on strides
-    that are known to differ, and whatever differs of another function that a wrapper wraps, or
-    within what is of another type or another object."""
+    another size are left out, dispatch keys that follow from another device or from inference mode,
+    conditions on strides that are known to differ, and whatever differs of another function that a
+    wrapper wraps, or within what is of another type or another object."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
     every = {(each.source, by.what) for each in tried.failures for by in each.differences}
@@ -301,6 +306,7 @@ def changes_of(tried: Tried) -> list[Change]:
                 Change(each.source, difference, each)
                 for difference in each.differences
                 if not (resized and difference.what == "stride")
+                and difference.what != GRADIENT_KEYS
                 and not ((each.source, "device") in every and difference.what in OF_A_DEVICE)
             ]
         else:
@@ -580,7 +586,10 @@ class _Reader:
         guard on it."""
         attempts = self._recording.attempts(entry.id)
         guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
-        return any(each.kind == STATE for each in guards) and any(differing_state(entry, item, ()))
+        differing = (each.what for each in differing_state(entry, item, ()))
+        return any(each.kind == STATE for each in guards) and any(
+            what != INFERENCE_MODE for what in differing
+        )
 
     def _wants(self, code: int) -> dict[int, Wants]:
         """What each compilation of a function wants, by its id."""
@@ -606,7 +615,9 @@ class _Reader:
         made = self._entry_of(item, entry)
         if made is not None:
             named = [self._of_one(made, each) for each in failures]
-            failures = [self._with_origin(made, with_state(made, item, each)) for each in named]
+            stated = [with_state(made, item, each) for each in named]
+            told = under_a_mode(made, item, stated)
+            failures = [self._with_origin(made, each) for each in told]
         failures = [self._wrapping(item, each) for each in failures]
         return Tried(entry, made.id if made else None, tuple(failures))
 
@@ -669,10 +680,13 @@ class _Reader:
 
     def _of_type(self, failure: Failure, guard: Guard) -> Failure:
         """With the type of the tensor that the entry was made for."""
-        value = self._origin(guard).value
-        if value is None or not value.type:
-            return failure
-        type_ = Words(value.type)
+        if failure.source.startswith(FROM_NUMPY):
+            type_ = _OF_NUMPY
+        else:
+            value = self._origin(guard).value
+            if value is None or not value.type:
+                return failure
+            type_ = Words(value.type)
         differences = tuple(
             msgspec.structs.replace(each, expected=type_) if each.expected == _A_TENSOR else each
             for each in failure.differences

@@ -33,6 +33,8 @@ _OF_DYNAMO = "___"
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
+FROM_NUMPY = "___from_numpy("
+"""How such a source begins."""
 _OF_CLASS = re.compile(r"\bdict\(type\(([\w.]+)\)(?:\.__mro__\[\d+\])?\.__dict__\)\['(\w+)'\]")
 """How Dynamo writes an attribute of a value's class: to a person it is one of the value."""
 _STRIPPED = re.compile(r"L\[\s*['\"]([^'\"]*)['\"]\s*\]")

@@ -40,6 +40,12 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
 STATE = "GLOBAL_STATE"
+INFERENCE_MODE = "inference_mode"
+GRADIENT_KEYS = "keys for gradients"
+"""Those of a tensor's dispatch keys that inference mode takes away, as long as it lasts."""
+_IN_INFERENCE = frozenset({"inference", "inference mode"})
+"""What is said to differ of a tensor of which these keys do."""
+_THERE, _TAKEN = Words("there"), Words("taken away by inference mode")
 _OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 _CURRENT_DEVICE = "utils_device.CURRENT_DEVICE"
@@ -136,6 +142,31 @@ def differing_state(
         now = item.state.get(name, before)
         if (name in of or (not of and name not in _STATE_APART)) and now != before:
             yield Difference(name, Words(before), Words(now))
+
+
+def under_a_mode(made: Translation, item: Translation, failures: list[Failure]) -> list[Failure]:
+    """What a call did not pass, with what its tensors lack, or have more, because one of the two
+    calls was made in inference mode said to be that: none of them need have been made there. No
+    guard is on the mode itself."""
+    before, now = (Words(each.state.get(INFERENCE_MODE, "")) for each in (made, item))
+    known = {each.what for failure in failures for each in failure.differences}
+    if before == now or known.isdisjoint(_IN_INFERENCE):
+        return failures
+    found = [
+        msgspec.structs.replace(each, differences=tuple(map(_of_the_mode, each.differences)))
+        for each in failures
+    ]
+    if INFERENCE_MODE not in known:
+        mode = Difference(INFERENCE_MODE, before, now)
+        found.append(Failure("", "", (mode,), behind=True, inferred=True))
+    return found
+
+
+def _of_the_mode(difference: Difference) -> Difference:
+    if difference.what not in _IN_INFERENCE:
+        return difference
+    gone = difference.expected is True
+    return Difference(GRADIENT_KEYS, *((_TAKEN, _THERE) if gone else (_THERE, _TAKEN)))
 
 
 def installed(guards: list[Guard], failure: Failure) -> Guard | None:

@@ -639,10 +639,11 @@ def single_row(run: Run) -> None:
     "pytorch#134249", "why-recompile",
     cause=(
         "inference_mode changes: False, True",
-        "inference mode of x changes: False, True, and of 2 others",
+        "keys for gradients of x: expected there, actual taken away by inference mode",
     ),
     advice="Call it under one state: always the same inference mode",
     counts=(2, 1),
+    never=("of x changes",),
 )  # fmt: skip
 def trained_then_served(run: Run) -> None:
     class Weights(nn.Module):

@@ -381,7 +381,7 @@ def position_from_zero(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause=("dtype of x changes: float32, float64, and of 2 others"),
-    advice="the module was cast, or has other parameters, between the calls",
+    advice="the module was cast, or has another one in its place, between the calls",
     counts=(2, 1),
     never=("x.to(torch.float32)",),
 )  # fmt: skip

@@ -64,7 +64,7 @@ AGAINST = {
     "same tensor": "one_tensor_and_then_two",
     "backend": "lambda_made_each_time",
     "inference tensor": "inference_tensor",
-    "inference mode of tensors": "weights_loaded_for_inference",
+    "inference mode": "weights_loaded_for_inference",
     "inference": "weights_loaded_for_inference",
     "dispatch keys": "with_autocast_and_without",
     "state": "under_a_function_mode",

@@ -30,7 +30,7 @@ pytestmark = pytest.mark.slow
 
 LESS = {
     "few objects": {"code made again", "object made again"},
-    "inference": {"inference tensor", "inference mode of tensors"},
+    "inference": {"inference tensor"},
     "value": {"value unread"},
     "not there": {"value"},
     "relation": {"condition"},
