@@ -20,19 +20,22 @@ from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.handed_on import Spelling
 from stepper.analysis.needed import needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
+from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sites import in_torch
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.sources import FROM_NUMPY, path_of, unscoped
 from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
-from stepper.model.datum import Datum, number
+from stepper.model.datum import Datum, number, text_of
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
 _SPECIAL = (0, 1)
+_ANOTHER = frozenset({"value", "type", "length", "dictionary"})
+"""What changes of a thing where something else is in its place, or is there for the first time."""
 _PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
 _BUILTIN_MODULE = "builtin_nn_module"
 """The end of Dynamo's names for the scopes of guards on torch's own modules."""
@@ -42,7 +45,6 @@ _INNER = "._"
 _PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
 """The tensor of which a size is the length of a nested tensor's shortest or longest part."""
 _WHICH = {"min": "shortest", "max": "longest"}
-_NUMPY = "___from_numpy("
 _OFFSET = ".storage_offset()"
 _STRIDE = ".stride()"
 
@@ -84,7 +86,7 @@ def _in_short(it: Changing, advice: Advice, tensor: str, dim: int | str, more: s
 
 def from_numpy(series: Series) -> bool:
     """Whether it is an array of numpy, which Dynamo takes as a tensor."""
-    return _NUMPY in series.source
+    return FROM_NUMPY in series.source
 
 
 def _parameter(it: Changing) -> Advice | None:
@@ -109,6 +111,14 @@ def _parameter(it: Changing) -> Advice | None:
         return it.advise(
             f"{text} 0 and 1 are numbers with {' and '.join(map(str, settings))}, too: let it have "
             "one size from the first call on, or accept an entry for each.",
+            fact,
+        )
+    if it.series.times == 1:
+        dynamic = Dynamic(it.history.capabilities.compile)
+        return it.advise(
+            f"{text} Give it its size before the first call, or accept an entry for each of the "
+            f"two. If more sizes are to come: with {' and '.join(map(str, settings))} they are "
+            f"symbols from the second one on, and with {dynamic} from the first.",
             fact,
         )
     return it.advise(
@@ -169,7 +179,7 @@ def _needed(it: Changing) -> Advice | None:
     """A size that was a symbol in the newest entry that was made for it, until the program needed
     its value."""
     known = it.sizes_until_it_changed
-    needed = _asked_for(it, known[-1]) if known else None
+    needed = _asked_for(it, known[-1]) if known and not _of_a_new_one(it, known[-1]) else None
     cause = cause_of(known[-1]) if needed else None
     if needed is None or cause is None:
         return None
@@ -184,7 +194,7 @@ def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
         size for size in it.sizes[len(known) :] if _failed_on(it, size.translation.compile_id)
     ]
     for size in reversed(known):
-        if _excluded(it, entry, size):
+        if _excluded(it, entry, size) or _of_a_new_one(it, size):
             continue
         if needed := _asked_for(it, size):
             text, fact = needed
@@ -205,6 +215,24 @@ def _excluded(it: Changing, entry: str, size: Size) -> bool:
         if symbol is not None
         for step in symbol.conditions
     )
+
+
+def _of_a_new_one(it: Changing, size: Size) -> bool:
+    """Whether a size that was a symbol was made the number that a tensor has which no entry before
+    had seen, as a mask that was None until then. What is new is a number at first, and is a symbol
+    when it changes, as the size then is: so nothing needs the value itself."""
+    for again in it.history.recompilations:
+        if again.translation.id != size.translation.id or again.nearest is None:
+            continue
+        changes = changes_of(again.nearest)
+        new = [path_of(unscoped(each.source)) for each in changes if each.by.what in _ANOTHER]
+        equal = (
+            path_of(source)
+            for (source, aspect), has in again.find_made().items()
+            if aspect.what == "size" and text_of(has) == size.value
+        )
+        return any(each and path and each.leads_to(path) for path in equal for each in new)
+    return False
 
 
 def _failed_on(it: Changing, entry: str) -> bool:
