@@ -206,6 +206,7 @@ IN_ANALYSIS = {
         "_code_again": "torch's sources",
         "_few_objects": "torch's sources",
         "have": "torch's sources",
+        "_reached": "torch's sources",
         "_length": "torch's sources",
         "_takes_keywords": "the program's: a definition",
     },
@@ -265,7 +266,9 @@ IN_ANALYSIS = {
     "recompiles.py": {
         "": "the compiler's: a condition",
         "_compares": "the compiler's: a condition",
+        "_of_type": "torch's sources",
     },
+    "recompile_advice.py": {"_told": "torch's sources"},
     "replays.py": {
         "": "torch's logs and warnings",
         "_printed": "what the program printed, and torch's logs and warnings",

@@ -15,6 +15,7 @@ from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
+from stepper.analysis.objects import CODE
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
@@ -33,6 +34,7 @@ _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 _UNSURE = frozenset({"0/1", "0/1 condition"})
 """Rules whose advice is for one entry, and does not suit all that operators do."""
 _SIZE_MADE = "size made dynamic"
+_AT_ONCE = "all at once"
 _FOR_ONE = frozenset({"number made dynamic", _SIZE_MADE})
 """Rules whose advice saves the entry for the first value, if nothing else needs it."""
 _OF_ELEMENTS = frozenset({"length", "keys"})
@@ -65,11 +67,15 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         for each in found
         if each.rule in _FOR_EACH or (each.rule in _FOR_ONE and not each.changes)
     ]
-    found = [
-        each
-        for each in found
-        if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
-    ]
+    advised, found = (
+        found,
+        [
+            each
+            for each in found
+            if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
+        ],
+    )
+    beside = [each for each in advised if each not in found]
     # What saves an entry only if a size of 0 or 1 is no number, either, is told together with that.
     only_together = [each for each in found if each.rule in _FOR_ONE and _needs_more(history, each)]
     found = [each for each in found if each not in only_together]
@@ -79,6 +85,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for name, rule in RULES_OF_ALL.items():
         known = [*only_together, *found]
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, known)]
+    found += _beside(entries, found, beside)
     found.sort(key=lambda each: not each.first)
     found = _said_once(entries, found)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
@@ -140,6 +147,37 @@ def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]
         )
         found = [one if each is alike[0] else each for each in found if each not in alike[1:]]
     return found
+
+
+def _beside(entries: Entries, found: list[Advice], beside: list[Advice]) -> Iterator[Advice]:
+    """On sizes and numbers of which a symbol saved nothing as something else, which is to be handed
+    over always alike, changed whenever they did. Where that never changes without them, it alone
+    saves as little."""
+
+    def calls(advice: Advice) -> set[int]:
+        return {
+            at
+            for at, again in enumerate(entries.history.recompilations)
+            if again.nearest is not None
+            and any(_is(change, advice) for change in changes_of(again.nearest))
+        }
+
+    about = {(each.source, each.aspect): Changing(entries, each) for each in entries.history.series}
+    for each in beside:
+        it = about[each.source, each.aspect]
+        alike = (one for one in found if one.aspect.what in HANDED_OVER)
+        first = next((one for one in alike if calls(one) and calls(one) <= calls(each)), None)
+        if first is None or not each.changes:
+            continue
+        ways = " or ".join(_worded(entries, change, beside) for change in each.changes)
+        yield msgspec.structs.replace(
+            each,
+            text=f"{it.what_changes} changes whenever "
+            f"{about[first.source, first.aspect].what_changes} does, so that what is advised on "
+            f"that saves nothing alone: besides, before the first call {ways}.",
+            changes=(),
+            rule=_AT_ONCE,
+        )
 
 
 def _saves(history: History, advice: Advice, taken: list[Advice]) -> bool:
@@ -219,9 +257,12 @@ def advice_against(recording: Recording, item: Translation) -> list[Advice]:
 def _told(found: list[Advice], advice: Advice) -> bool:
     """Whether a condition on a size is advised on that is 0 or 1, and the size itself has been; or
     a stride, and another one of the tensor has been; or a break that has been; or an element that
-    is missing, and the number of the elements has been."""
+    is missing, and the number of the elements has been; or what a function's code is, where that it
+    has one has been, or the other way round."""
     if advice.rule == "left by a break":
         return any(each.rule == advice.rule for each in found)
+    if advice.source.endswith(CODE) and any(each.source == advice.source for each in found):
+        return True
     if advice.rule == "not there":
         path = path_of(advice.source)
         whole = {path_of(each.source) for each in found if each.rule in _OF_ELEMENTS}
@@ -344,7 +385,7 @@ def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
 RULES_OF_ALL: dict[str, Callable[[Entries, list[Advice]], Iterator[Advice]]] = {
     "duck shaping": _shared,
     "relation": _relations,
-    "all at once": _at_once,
+    _AT_ONCE: _at_once,
     "limit": _limit,
 }
 """Those about all that changes of a function; they are given what the others advise."""

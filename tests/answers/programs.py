@@ -29,6 +29,7 @@ from tests.answers import (  # noqa: F401
     state,
     swept_again,
     swept_eighth,
+    swept_eleventh,
     swept_fifth,
     swept_fourth,
     swept_ninth,
