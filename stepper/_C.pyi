@@ -1245,6 +1245,9 @@ class ClassCheck:
 
     def __call__(self) -> bool: ...
 
+def class_name(cls: type, /) -> str:
+    """A class's name, as what Python raises has it: with the module, of most that C makes."""
+
 class GuardProgram:
     """Checks conditions about values, in order: `program(L, G)` says whether all hold.
 

@@ -82,4 +82,15 @@ static PyTypeObject ClassCheck_Type = {
     COLLECTED_SLOTS(class_check),
 };
 
-const Part class_check_part = {.types = {&ClassCheck_Type}};
+static PyObject *
+class_name(PyObject *Py_UNUSED(module), PyObject *cls)
+{
+    if (!PyType_Check(cls)) {
+        return PyErr_Format(PyExc_TypeError, "not a class");
+    }
+    return PyUnicode_FromString(((PyTypeObject *)cls)->tp_name);
+}
+
+static PyMethodDef functions[] = {METHOD("class_name", class_name, METH_O), {NULL}};
+
+const Part class_check_part = {.types = {&ClassCheck_Type}, .functions = functions};

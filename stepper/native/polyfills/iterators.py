@@ -20,6 +20,21 @@ def _keeping(function, iterator):
             yield each
 
 
+def length_asked(iterable):
+    """What a list asks of an object of which it is made, and whose length it does not need."""
+    try:
+        len(iterable)
+    except TypeError:
+        refuse()
+
+
+def hint_asked(iterable):
+    """What a list asks of an iterable object that has no length."""
+    hint = type(iterable).__length_hint__(iterable)
+    if hint is not NotImplemented and (type(hint) is not int or hint < 0):
+        refuse()
+
+
 def is_given_by(iterator, value):
     """`value in iterator`."""
     for each in iterator:  # noqa: SIM110  # `any` would be interpreted, too

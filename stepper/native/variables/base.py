@@ -192,8 +192,16 @@ class VariableTracker:
         raise self.refuse(f"deletion of attribute {name}")
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
-        """`[*value]`."""
+        """What it gives, one by one."""
         raise self.refuse("iteration")
+
+    def listed(self, tx: Translator) -> list[VariableTracker]:
+        """`[*value]`, for a list or a tuple, which ask how long it will be."""
+        return self.unpack(tx)
+
+    def iterated(self, tx: Translator) -> list[VariableTracker]:
+        """`[*iter(value)]`, for a slice or a text, which ask the iterator for a length."""
+        return self.listed(tx)
 
     def mapping_items(self, tx: Translator) -> dict[object, VariableTracker] | None:
         """What `dict.update` takes from it by its keys; None: it takes pairs."""

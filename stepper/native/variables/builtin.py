@@ -272,7 +272,7 @@ def binary_op(
         return symbolic or binary_op(tx, operation, specialize(a), specialize(b))
     options = VariableTracker.propagate(a, b)
     if operation is operator.iadd and isinstance(a, lists.ListVariable):
-        return a.become(tx, [*a.items, *b.unpack(tx)], "extend", b)
+        return a.become(tx, [*a.items, *b.listed(tx)], "extend", b)
     if isinstance(a, lists.BaseListVariable) and isinstance(b, lists.BaseListVariable):
         if operation in _COMPARISONS:
             return lists.compare_sequences(tx, operation, a, b)
@@ -490,7 +490,7 @@ _HANDLERS.update({function: _combine(function) for function in (zip, enumerate, 
 
 @handles(list)
 def _list(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    items = args[0].unpack(tx) if args else []
+    items = args[0].listed(tx) if args else []
     return lists.ListVariable.new(items, VariableTracker.propagate(args)["guards"])
 
 
@@ -498,7 +498,7 @@ def _list(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
 def _tuple(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if args and type(args[0]) is lists.TupleVariable:
         return args[0]
-    items = args[0].unpack(tx) if args else []
+    items = args[0].listed(tx) if args else []
     return lists.TupleVariable(items, **VariableTracker.propagate(args))
 
 
@@ -541,8 +541,10 @@ def _reversed(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrac
     if isinstance(value, UserDefinedObjectVariable):
         if value.has_special("__reversed__"):
             return value.special(tx, "__reversed__", [])
-        if not has(value.python_type(), "__reversed__"):
-            return polyfilled.make_iterator(tx, reversed, polyfills.reversed_sequence, args)
+        if not has(value.python_type(), "__reversed__") and value.has_special("__getitem__"):
+            return polyfilled.make_iterator(
+                tx, reversed, polyfills.reversed_sequence, args, sized=value
+            )
         if containers.inherits(value.python_type(), "__reversed__"):
             value = value.contents(tx)
     if isinstance(value, dicts.ConstDictVariable):

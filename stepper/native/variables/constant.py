@@ -107,7 +107,7 @@ class ConstantVariable(VariableTracker):
         if type(self.value).__module__ == "numpy" and name not in _OF_NUMBERS:
             raise self.refuse(f"method {name}")
         if name == "join" and len(args) == 1 and not args[0].is_python_constant():
-            args = [TupleVariable(args[0].unpack(tx), **self.propagate(args))]
+            args = [TupleVariable(args[0].iterated(tx), **self.propagate(args))]
         return fold(getattr(self.value, name), [self, *args], kwargs, skip=1)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:

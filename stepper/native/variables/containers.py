@@ -241,7 +241,8 @@ def _begin(
     unknown = len(args) > len(known) or given.keys() - known or (kwargs and base is not deque)
     if unknown or not isinstance(contents, ListVariable):
         raise owner.refuse("a call of __init__ with these arguments")
-    items = given["iterable"].unpack(tx) if "iterable" in given else []
+    iterable = given.get("iterable", TupleVariable([]))
+    items = iterable.unpack(tx) if base is deque else iterable.listed(tx)
     if base is deque:
         maxlen = given.get("maxlen", none)
         if not isinstance(maxlen, ConstantVariable) or len(items) > 0 > (maxlen.value or 0):
@@ -337,7 +338,7 @@ def new_contents(tx: Translator, base: type, args: Arguments) -> VariableTracker
     """What an object holds that is made, before its `__init__`; `args` are those of `__new__`."""
     place = tx.root.current_instruction.index
     if base is tuple:
-        items = args[0].unpack(tx) if args else []
+        items = args[0].listed(tx) if args else []
         return TupleVariable(items, **VariableTracker.propagate(args))
     if base in (list, deque):
         return BareListVariable([], place, mutation_type=ValueMutationNew())

@@ -278,7 +278,7 @@ def observed(kind: type[BaseException], *args: object) -> Unsupported:
 
 def no_attribute(kind: type, name: str) -> Unsupported:
     """To be raised where an object of this class has no such attribute."""
-    return observed(AttributeError, f"{kind.__name__!r} object has no attribute {name!r}")
+    return observed(AttributeError, f"{_C.class_name(kind)!r} object has no attribute {name!r}")
 
 
 def observed_error(error: Exception) -> Unsupported:

@@ -4,6 +4,8 @@ effects."""
 from __future__ import annotations
 
 import itertools
+import sys
+import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
@@ -11,7 +13,7 @@ from typing import TYPE_CHECKING, Unpack
 from stepper import _C
 from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, unimplemented
-from stepper.native.guards.class_dicts import order_of
+from stepper.native.guards.class_dicts import lookup, order_of
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import (
@@ -50,14 +52,19 @@ class IteratorVariable(VariableTracker):
         return True
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
-        values = []
-        current: IteratorVariable = self
-        while (value := current.next_variable(tx)) is not None:
+        return self.take(tx, sys.maxsize)
+
+    def take(self, tx: Translator, count: int) -> list[VariableTracker]:
+        """So many values, or all that there are."""
+        values: list[VariableTracker] = []
+        current: VariableTracker = self
+        while len(values) < count:
+            assert isinstance(current, IteratorVariable)
+            if (value := current.next_variable(tx)) is None:
+                break
             tx.spend(1)
             values.append(value)
-            newest = tx.output.side_effects.latest(current)
-            assert isinstance(newest, IteratorVariable)
-            current = newest
+            current = tx.output.side_effects.latest(current)
         return values
 
     def truth(self, tx: Translator) -> bool:
@@ -309,6 +316,14 @@ class CombinedIteratorVariable(IteratorVariable):
         if self.function is enumerate:
             codegen.load_const(self.count)
         codegen.call(len(self.items) + (self.function is enumerate))
+
+
+def ask_length(tx: Translator, value: VariableTracker) -> None:
+    """What is asked of an object of which a list is made: who has written that can see it."""
+    if type(lookup(value.python_type(), "__len__")) is types.FunctionType:
+        tx.interpret(polyfills.length_asked, [value], {})
+    elif type(lookup(value.python_type(), "__length_hint__")) is types.FunctionType:
+        tx.interpret(polyfills.hint_asked, [value], {})
 
 
 def iterate(tx: Translator, value: VariableTracker) -> IteratorVariable:

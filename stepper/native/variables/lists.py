@@ -178,7 +178,7 @@ class ListVariable(BaseListVariable):
         index = index_of(key)
         items = list(self.items)
         try:
-            items[index] = value.unpack(tx) if isinstance(index, slice) else value
+            items[index] = value.iterated(tx) if isinstance(index, slice) else value
         except (IndexError, ValueError) as error:
             raise observed_error(error) from None
         self.become(tx, items, "setitem", key, value)
@@ -193,7 +193,7 @@ class ListVariable(BaseListVariable):
                 self.become(tx, [*items, item], name, item)
                 return none
             case "extend", [other]:
-                self.become(tx, [*items, *other.unpack(tx)], name, other)
+                self.become(tx, [*items, *other.listed(tx)], name, other)
                 return none
             case "insert", [at, item]:
                 items.insert(index_of(at), item)

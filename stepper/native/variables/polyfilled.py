@@ -15,7 +15,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
-from stepper.native.variables.iter import IteratorVariable
+from stepper.native.variables.iter import IteratorVariable, ask_length
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -27,11 +27,13 @@ def make_iterator(
     function: polyfills.Polyfill,
     args: Sequence[VariableTracker],
     kwargs: Keywords | None = None,
+    *,
+    sized: VariableTracker | None = None,
 ) -> VariableTracker:
     """An iterator of a class, of which a polyfill gives the values."""
     values = tx.interpret(function, list(args), kwargs or {})
     place = tx.root.current_instruction.index
-    return PolyfilledIteratorVariable(kind, values, place, guards=values.guards)
+    return PolyfilledIteratorVariable(kind, values, place, sized, guards=values.guards)
 
 
 def call(
@@ -70,12 +72,21 @@ class PolyfilledIteratorVariable(IteratorVariable):
     """The generator."""
     place: int
     """The instruction by which it was made."""
+    sized: VariableTracker | None = None
+    """What is asked for its length when that of the iterator is."""
 
     def python_type(self) -> type:
         return self.kind
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.values]
+
+    def listed(self, tx: Translator) -> list[VariableTracker]:
+        if self.sized is not None:
+            if tx.output.side_effects.latest(self.values) is not self.values:
+                raise self.refuse("the rest")  # at its end nothing is asked
+            ask_length(tx, self.sized)
+        return self.unpack(tx)
 
     def next_variable(self, tx: Translator) -> VariableTracker | None:
         newest = tx.output.side_effects.latest(self.values)

@@ -61,6 +61,7 @@ from stepper.native.variables.descriptors import (
 )
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
+from stepper.native.variables.iter import ask_length, iterate
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import (
     StoredAttributesVariable,
@@ -93,6 +94,17 @@ class UserDefinedVariable(VariableTracker):
 
     def python_type(self) -> type:
         return type(self.value)
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return iterate(tx, self).unpack(tx)
+
+    def listed(self, tx: Translator) -> list[VariableTracker]:
+        iterator = iterate(tx, self)
+        ask_length(tx, self)
+        return iterator.unpack(tx)
+
+    def iterated(self, tx: Translator) -> list[VariableTracker]:
+        return iterate(tx, self).listed(tx)
 
 
 _FACTS = (
@@ -281,9 +293,6 @@ class UserDefinedClassVariable(UserDefinedVariable):
 
     def lazy_iterator(self, tx: Translator) -> VariableTracker:
         return self.special(tx, "__iter__", [])
-
-    def unpack(self, tx: Translator) -> list[VariableTracker]:
-        return self.lazy_iterator(tx).unpack(tx)
 
 
 class UserDefinedObjectVariable(UserDefinedVariable):
@@ -600,16 +609,13 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """`len(object)`."""
         return self.special(tx, "__len__", [])
 
-    def unpack(self, tx: Translator) -> list[VariableTracker]:
-        return self.lazy_iterator(tx).unpack(tx)
-
     def lazy_iterator(self, tx: Translator) -> VariableTracker:
         from stepper.native.variables import polyfilled
         from stepper.native.variables.user_iterator import UserIteratorVariable
 
         if not has(type(self.value), "__iter__") and self.has_special("__getitem__"):
             kind = type(iter(_ByIndex()))
-            return polyfilled.make_iterator(tx, kind, polyfills.items_by_index, [self])
+            return polyfilled.make_iterator(tx, kind, polyfills.items_by_index, [self], sized=self)
         iterator = self.special(tx, "__iter__", [])
         if not isinstance(iterator, UserDefinedObjectVariable):
             return iterator

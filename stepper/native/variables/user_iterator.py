@@ -29,6 +29,9 @@ class UserIteratorVariable(IteratorVariable):
     def parts(self) -> Sequence[VariableTracker]:
         return [self.obj]
 
+    def listed(self, tx: Translator) -> list[VariableTracker]:
+        return self.obj.listed(tx)
+
     def next_variable(self, tx: Translator) -> VariableTracker | None:
         try:
             return self.obj.special(tx, "__next__", [])

@@ -5,8 +5,13 @@ from __future__ import annotations
 
 import abc
 import collections
+import datetime
+import decimal
 import functools
 import importlib
+import operator
+import random
+import re
 import types
 from pathlib import Path
 from typing import Any
@@ -547,3 +552,31 @@ def test_getattr_is_asked_when_nothing_else_has_the_attribute(kind: type) -> Non
             return x + 2, found
 
     assert not check(read, torch.ones(2)).breaks
+
+
+def asks_for_what_is_not_there(x: Any, of: Any) -> Any:
+    x = x + 1
+    try:
+        of.nothing  # noqa: B018  # that it raises is all that is asked
+    except AttributeError as error:
+        return x, str(error)
+    return x
+
+
+@pytest.mark.parametrize(
+    "of",
+    [
+        1, "a", (), [], {}, types.SimpleNamespace(a=1), functools.partial(print),
+        collections.deque(), collections.OrderedDict(), collections.Counter(),
+        collections.defaultdict(), types.MappingProxyType({}), range(1), slice(1), iter([]),
+        datetime.date(2020, 1, 1), decimal.Decimal(1), re.compile("a"), random.Random(0),
+        operator.itemgetter(0), torch.float32, torch.device("cpu"),
+        torch.ones(1), torch.Size([1]), nn.Linear(1, 1), nn.Parameter(torch.ones(1)),
+        torch.Generator(), torch.finfo(torch.float32), abc.ABC(), check, len, [].append, object(),
+    ],
+    ids=lambda of: type(of).__name__,
+)  # fmt: skip
+def test_what_is_not_there_is_told_in_the_words_of_python(of: Any) -> None:
+    captured = native.optimize(run_graph)(asks_for_what_is_not_there)
+    expected = asks_for_what_is_not_there(torch.ones(1), of)
+    assert captured(torch.ones(1), of) == captured(torch.ones(1), of) == expected

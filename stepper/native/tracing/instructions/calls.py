@@ -61,7 +61,7 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
             if not all(type(key) is str for key in mapping.items):
                 raise unimplemented("TypeError: keywords must be strings")
             kwargs = {key: self.realize(value) for key, value in mapping.items.items()}
-        args = self.pop().unpack(self)
+        args = self.pop().listed(self)
         if opcodes.CALLABLE_BELOW_NULL:
             self.pop()
             fn = self.pop()

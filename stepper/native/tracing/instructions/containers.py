@@ -16,6 +16,7 @@ from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
 from stepper.native.variables.folding import fold
+from stepper.native.variables.iter import iterate
 from stepper.native.variables.lists import (
     ListVariable,
     TupleVariable,
@@ -107,13 +108,15 @@ class ContainerInstructions(Translator):
     def UNPACK_EX(self, inst: Instruction) -> None:
         before, after = inst.argval & 0xFF, inst.argval >> 8
         value = self.pop()
-        items = value.unpack(self)
+        iterator = iterate(self, value)
+        first = iterator.take(self, before)
+        rest = self.output.side_effects.latest(iterator).listed(self)
         self.output.chosen_by(value)
-        if len(items) < before + after:
+        if len(first) < before or len(rest) < after:
             raise unimplemented("ValueError: not enough values to unpack")
-        end = len(items) - after
-        middle = ListVariable.new(items[before:end], value.guards)
-        for item in reversed([*items[:before], middle, *items[end:]]):
+        end = len(rest) - after
+        middle = ListVariable.new(rest[:end], value.guards)
+        for item in reversed([*first, middle, *rest[end:]]):
             self.push(item)
 
     # --- text
