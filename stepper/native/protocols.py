@@ -157,6 +157,7 @@ class Translator(Protocol):
     instructions: all of them; `instruction_pointer` is the index of the next.
     stack: the symbolic value stack, the top last.
     symbolic_locals: trackers by name of variable; of cells, the cell's.
+    f_locals: what the frame was entered with; of a call that is interpreted, nothing.
     block_stack: the `with` blocks that have been entered, each with the index of its instruction.
     parent: what interprets the caller; None: this is the frame itself.
     root: what interprets the frame itself.
@@ -172,6 +173,7 @@ class Translator(Protocol):
     current_instruction: Instruction
     stack: list[VariableTracker]
     symbolic_locals: dict[str, VariableTracker]
+    f_locals: dict[str, object]
     block_stack: list[tuple[int, VariableTracker]]
     kw_names: tuple[str, ...]
     parent: Translator | None

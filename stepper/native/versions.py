@@ -134,6 +134,7 @@ set_grad_enabled = torch._C._set_grad_enabled
 tensor_of_symbols: Callable[..., object] = _refs.tensor
 """`torch.tensor`, of numbers that may be symbols without a value."""
 cudnn_enabled = torch._C._get_cudnn_enabled
+group_tensors: Callable[..., object] = torch._C._group_tensors_by_device_and_dtype
 function_stack_size = torch._C._len_torch_function_stack
 dispatch_stack_size = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing

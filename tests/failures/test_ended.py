@@ -99,6 +99,18 @@ def read(x, text):
 read(torch.ones(2), "[1]")
 read(torch.ones(2), "{")
 """
+BROKEN = """\
+import torch
+
+@torch.compile(backend="eager")
+def read(x, table):
+    try:
+        print((x * 2).shape, table["nothing"])
+    except ValueError:
+        return x
+
+read(torch.ones(2), {})
+"""
 BESIDE = """\
 import torch
 
@@ -242,6 +254,22 @@ def test_the_native_engine_tells_it_too(tmp_path: Path) -> None:
     recording, said = ended(tmp_path, A_MODULE, "native")
     assert [failure.stage for failure in recording.failures()] == [FailedStage.RUNNING]
     assert "0/0 Net.forward: IndexError when its compiled code ran" in said
+
+
+def test_with_the_native_engine_it_is_raised_by_the_programs_own_line(tmp_path: Path) -> None:
+    recording, said = ended(tmp_path, AN_INDEX.replace("BACKEND", "'eager'"), "native")
+    assert [failure.stage for failure in recording.failures()] == [FailedStage.RUNNING]
+    assert "0/0 pick: IndexError when its compiled code ran\n" in said
+    assert "raised in program.py:6 in pick" in said
+
+
+@pytest.mark.parametrize("text", [BY_ITSELF, BROKEN], ids=["left", "broken"])
+def test_what_stands_beside_the_native_engines_graph_is_no_failure(
+    tmp_path: Path, text: str
+) -> None:
+    recording, said = ended(tmp_path, text, "native")
+    assert not recording.failures()
+    assert said.startswith("no compilation failed; what compiled code raises")
 
 
 def test_no_operation_is_blamed_for_what_a_device_says_late(tmp_path: Path) -> None:

@@ -27,7 +27,7 @@ from stepper.engines.common.python_stack import (
     place_of,
     traceback_frames,
 )
-from stepper.engines.common.versions import is_backward, part_of_torch
+from stepper.engines.common.versions import is_backward
 from stepper.model.failure import FailedStage, Failure
 from stepper.model.trace import MomentId
 from stepper.support.exceptions import arguments_of
@@ -37,7 +37,7 @@ from stepper.uncompiled import keep_out
 _ASSIGNED = re.compile(r"\s*(\w+) = ")
 _BACKWARD = "the backward"
 
-_Frames = list[tuple[FrameType, int]]
+Frames = list[tuple[FrameType, int]]
 
 
 def ended_by(
@@ -46,6 +46,7 @@ def ended_by(
     entries: Iterable[tuple[KnownEntry, CodeType | None]],
     is_program: Callable[[str], bool],
     asks: CodeType,
+    of_graph: Callable[[Frames], bool],
 ) -> Failure | None:
     """What is known of an exception that ended the program; None: it is another's.
 
@@ -55,6 +56,8 @@ def ended_by(
         entries: those that there are, and the code that each runs.
         is_program: whether a file is the program's, its libraries included.
         asks: the code of what has a function compiled.
+        of_graph: whether it was a graph that raised it, by the traceback's frames from that on
+            which runs an entry's code; else the program's own code did, which stands beside it.
     """
     frames = traceback_frames(error)
     if not frames or frames[0][0].f_back is not None:
@@ -79,11 +82,10 @@ def ended_by(
             name=_BACKWARD,
         )  # fmt: skip
     at = ran[-1]
-    inside = frames[at + 1 :]
-    if not inside or not part_of_torch(inside[0][0].f_code.co_filename):
-        return None  # of the program's own code, which was left beside the graph
+    if not of_graph(frames[at:]):
+        return None
     entry = running[id(frames[at][0].f_code)]
-    node = _node(inside)
+    node = node_run(frames[at + 1 :])
     return _failure(
         error, newest, FailedStage.RUNNING, frames, at, is_program,
         name=entry.code.qualname, filename=entry.code.filename, line=entry.code.line,
@@ -103,7 +105,7 @@ def _failure(
     error: BaseException,
     newest: MomentId,
     stage: FailedStage,
-    frames: _Frames,
+    frames: Frames,
     at: int,
     is_program: Callable[[str], bool],
     **known: Any,
@@ -122,7 +124,7 @@ def _failure(
     )
 
 
-def _node(frames: _Frames) -> torch.fx.Node | None:
+def node_run(frames: Frames) -> torch.fx.Node | None:
     """The node of the innermost graph whose module was at its line; None: no such module ran."""
     for frame, line in reversed(frames):
         module: Any = frame_locals(frame).get("self")

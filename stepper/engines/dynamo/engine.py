@@ -186,7 +186,9 @@ class DynamoEngine(WatchesCollectives):
     def ended_by(self, error: BaseException) -> Failure | None:
         entries = ((entry, BOOK.ran(entry)) for entry in list(BOOK.entries.values()))
         asks = torch.compile.__code__
-        failure = ended_by(error, self.recorder.moment, entries, bytecode.is_program, asks)
+        failure = ended_by(
+            error, self.recorder.moment, entries, bytecode.is_program, asks, failures.of_graph
+        )
         if failure is None or failure.stage is FailedStage.ASKED:
             return failure
         told = failures.came_out(error) or failure.exception == self._translations.failed_backward

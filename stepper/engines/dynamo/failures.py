@@ -20,7 +20,7 @@ from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 from stepper._C import shortened
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
-from stepper.engines.common.ended import words_of
+from stepper.engines.common.ended import Frames, words_of
 from stepper.engines.common.node_words import stack_of
 from stepper.engines.common.python_stack import (
     MAX_PYTHON_FRAMES,
@@ -73,6 +73,12 @@ def came_out(error: BaseException) -> bool:
             return True
         traceback = traceback.tb_next
     return False
+
+
+def of_graph(frames: Frames) -> bool:
+    """Whether a graph has raised what has left a transformed code, by the traceback's frames from
+    that code's on: torch's own are the first that it calls to run one."""
+    return len(frames) > 1 and bool(part_of_torch(frames[1][0].f_code.co_filename))
 
 
 def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failure:

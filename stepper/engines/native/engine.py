@@ -31,6 +31,7 @@ from stepper.engines.native.changes import PendingChanges
 from stepper.engines.native.choices import Choice, decided
 from stepper.engines.native.code_table import CodeTable
 from stepper.engines.native.describe import NativeDescriber
+from stepper.engines.native.ended import of_graph
 from stepper.engines.native.entries import ENTRIES
 from stepper.engines.native.execution import ExecutionWatcher
 from stepper.engines.native.lookups import LookupWatcher, rejected
@@ -127,7 +128,7 @@ class NativeEngine(WatchesCollectives, Watcher):
             return None
         entries = ((entry, BOOK.code_of(entry)) for entry in list(BOOK.entries.values()))
         asks = torch.compile.__code__
-        return ended_by(error, self.recorder.moment, entries, self.is_program, asks)
+        return ended_by(error, self.recorder.moment, entries, self.is_program, asks, of_graph)
 
     def uninstall(self) -> None:
         super().uninstall()

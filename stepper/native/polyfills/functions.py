@@ -19,6 +19,7 @@ from stepper.native.polyfills.table import (
     refuse,
     stands_for,
 )
+from stepper.native.versions import group_tensors
 from stepper.uncompiled import keep_out
 
 _FUNCTION: type = types.FunctionType
@@ -116,6 +117,21 @@ def _sorted(iterable, /, *, key=None, reverse=False):
 @stands_for(METHODS, list.sort)
 def _sort(self, /, *, key=None, reverse=False):
     self[:] = sorted(self, key=key, reverse=reverse)
+
+
+@stands_for(FUNCTIONS, group_tensors)
+def _group_tensors(tensorlistlist, with_indices=False, /):
+    groups = {}
+    for index, tensor in enumerate(tensorlistlist[0]):
+        if tensor is None:
+            refuse()
+        lists, indices = groups.setdefault((tensor.device, tensor.dtype), ([[]], []))
+        lists[0].append(tensor)
+        if with_indices:
+            indices.append(index)
+    if len(groups) != 1 or len(tensorlistlist) != 1:
+        refuse()  # the order of groups is that of a hash table
+    return groups
 
 
 _SEQUENCES = (list, tuple, str)

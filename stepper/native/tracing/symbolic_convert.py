@@ -101,6 +101,7 @@ class InstructionTranslatorBase(Instructions):
         self.current_instruction: Instruction = self.instructions[0]
         self.stack: list[VariableTracker] = []
         self.symbolic_locals = symbolic_locals
+        self.f_locals: dict[str, object] = {}
         self.block_stack: list[tuple[int, VariableTracker]] = []
         self.kw_names: tuple[str, ...] = ()
         self.handled: list[ExceptionVariable] = []

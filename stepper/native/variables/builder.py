@@ -23,6 +23,7 @@ from stepper.native.guards.class_dicts import module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
+from stepper.native.polyfills import FUNCTIONS
 from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry, standing
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
 from stepper.native.variables import ctx_manager, higher_order
@@ -461,9 +462,9 @@ _MAKERS: frozenset[object] = frozenset({object.__dict__["__new__"], tuple.__dict
 
 
 def is_builtin(value: Any) -> bool:
-    """Whether a C function belongs to Python, and to no object."""
+    """Whether a C function belongs to Python, and to no object, or is known by what it does."""
     owner = value.__self__
-    known = value in OPERATORS or value in _MAKERS
+    known = value in OPERATORS or value in _MAKERS or value in FUNCTIONS
     return known or owner is None or type(owner) is types.ModuleType
 
 

@@ -157,15 +157,15 @@ class WeakReferenceVariable(VariableTracker):
 
 def holds_all(tx: Translator) -> bool:
     """Whether nothing has been let go that was there when the frame was entered: it has its
-    arguments still, and has changed nothing."""
+    arguments still, but for what was None, and has changed nothing."""
     code, variables = tx.root.f_code, tx.root.symbolic_locals
-    names = set(code.co_varnames[: argument_count(code)])
-    kept = {name for name in names if _is_of(variables.get(name), LocalSource(name))}
-    return kept == names and not tx.output.side_effects.pending
-
-
-def _is_of(value: VariableTracker | None, source: LocalSource) -> bool:
-    return value is not None and value.source == source
+    for name in code.co_varnames[: argument_count(code)]:
+        source, value = LocalSource(name), variables.get(name)
+        if value is None or value.source != source:
+            if tx.root.f_locals.get(name, tx) is not None:
+                return False
+            tx.output.chosen_by(tx.build(source, None))
+    return not tx.output.side_effects.pending
 
 
 @tracker_class

@@ -645,3 +645,19 @@ def _recursive(x: torch.Tensor) -> Any:
 def test_what_pythons_own_tests_have_found(function: Any) -> None:
     expected = function(torch.ones(2))
     assert str(native.optimize("eager")(function)(torch.ones(2))) == str(expected)
+
+
+def lets_none_go(x: Any, spare: Any, found: Any) -> Any:
+    del spare
+    return x + 1, found() is None
+
+
+def test_nothing_but_none_is_let_go_before_a_weak_reference_is_called() -> None:
+    class Thing:
+        pass
+
+    captured = native.optimize(run_graph)(lets_none_go)
+    kept = Thing()
+    for spare in (None, kept, None):
+        assert captured(torch.ones(1), spare, weakref.ref(kept)) == (torch.full((1,), 2.0), False)
+    assert any("L['spare']" in each for each in native.export_guards(lets_none_go))

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from stepper import native
-from tests.engines.native.harness import same
+from tests.engines.native.harness import check, same
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -59,3 +59,58 @@ def test_a_step_gives_eager_s_parameters_and_state(name: str) -> None:
     graphs: list[Any] = []
     assert same(_trained(name, None), _trained(name, graphs))
     assert len(graphs) in ((1, 2) if name in WHOLE else (0, 1))  # the first step makes the state
+
+
+def test_a_step_that_a_scheduler_wraps_is_captured_behind_a_break() -> None:
+    graphs: list[Any] = []
+
+    def trained(compiled: bool) -> list[Any]:
+        torch.manual_seed(0)
+        model = nn.Linear(2, 1)
+        optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+        scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1, 0.5)
+
+        def step(x: torch.Tensor) -> torch.Tensor:
+            loss = model(x).pow(2).sum()
+            loss.backward()  # breaks the graph; the None that it gives is let go behind it
+            optimizer.step()
+            optimizer.zero_grad()
+            return loss.detach()
+
+        def backend(gm: Any, inputs: list[Any]) -> Any:
+            graphs.append(len(gm.graph.nodes))
+            return gm.forward
+
+        run = native.optimize(backend)(step) if compiled else step
+        losses = []
+        for x in torch.ones(3, 4, 2).unbind():
+            losses.append(run(x))
+            scheduler.step()
+        return [*losses, *model.parameters()]
+
+    assert same(trained(compiled=False), trained(compiled=True))
+    assert max(graphs) > 20, graphs
+
+
+@pytest.mark.parametrize("norm", [1.0, 1e9])
+def test_gradients_are_clipped_in_one_graph(norm: float) -> None:
+    def clip(x: torch.Tensor, weights: list[torch.Tensor]) -> Any:
+        for weight in weights:
+            weight.grad = weight.detach() * 3
+        total = nn.utils.clip_grad_norm_(weights, norm)
+        nn.utils.clip_grad_value_(weights, 0.5)
+        return x + total, [weight.grad for weight in weights]
+
+    weights = [nn.Parameter(torch.ones(2, 2)), nn.Parameter(torch.ones(3))]
+    explanation = check(clip, torch.ones(1), weights)
+    assert not explanation.breaks, str(explanation)
+
+
+def test_gradients_of_two_kinds_are_clipped_as_python_clips_them() -> None:
+    def clip(x: torch.Tensor, weights: list[torch.Tensor]) -> Any:
+        return x + nn.utils.clip_grad_norm_(weights, 1.0), [weight.grad for weight in weights]
+
+    weights = [nn.Parameter(torch.ones(2, dtype=kind)) for kind in (torch.float32, torch.float64)]
+    for weight in weights:
+        weight.grad = weight.detach() * 3
+    check(clip, torch.ones(1), weights)
