@@ -268,6 +268,7 @@ IN_ANALYSIS = {
         "_compares": "the compiler's: a condition",
         "_of_type": "torch's sources",
     },
+    "compared_sizes.py": {"_operator": "an instruction's argument, in dis' words"},
     "recompile_advice.py": {"_told": "torch's sources"},
     "replays.py": {
         "": "torch's logs and warnings",

@@ -274,7 +274,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                     return ""
                 unequal = _UNEQUAL.fullmatch(step.written)
                 if unequal is not None and unequal[1] == size.symbol.name:
-                    found = f"{self._itself} != {unequal[2]}"
+                    found = f"{self.changing} != {unequal[2]}"
                     continue
                 found = step.written
                 if len(step.symbols) > 1:
@@ -282,7 +282,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         return found
 
     @property
-    def _itself(self) -> str:
+    def changing(self) -> str:
         """What changes, as an expression."""
         return self.name if self.what == "value" else self.what_changes
 
@@ -332,7 +332,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """Advice where the first value takes an entry of its own, `entry` being of the others."""
         first = text_of(self.series.values[0])
         return self.advise(
-            f"{self._itself} is a symbol by now, and {first} takes an entry of its own all the "
+            f"{self.changing} is a symbol by now, and {first} takes an entry of its own all the "
             f"same: that of the others requires {self.unmet}. Keep it on one side of this "
             "condition, or accept one more.",
             f"{entry} has a symbol there",

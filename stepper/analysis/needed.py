@@ -10,6 +10,7 @@ cannot.
 
 from __future__ import annotations
 
+import itertools
 from typing import NamedTuple
 
 from stepper.analysis.shapes import Size
@@ -40,6 +41,10 @@ _THROUGH = ("zip", "enumerate", "list", "tuple", "map", "reversed", "sum", "iter
 """Builtin functions that go through what they are given."""
 _OPERANDS = 5
 """As many values as a call of one of them takes, with itself and what CPython puts there."""
+
+_OF_CONSTANTS = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
+_JUMP = 3
+"""As many instructions before a jump the last operand stands of the comparison that decides it."""
 
 _OUTSIDE = "take it out of the compiled function, or do it without the value"
 _KEY = "look it up outside of the compiled function, and hand over what is found"
@@ -119,6 +124,22 @@ def use_at(recording: Recording, moment: MomentId) -> Use:
     if tensors and _is_one_of(called, _THROUGH):
         return Use(" to go through a tensor row by row, which is unrolled", _LOOP)
     return Use()
+
+
+def asks_whether_equal(recording: Recording, cause: ShapeStep) -> bool:
+    """Whether a size had to be what another one is: an operator wants that of its tensors, or the
+    program compares it with what is no constant of its text."""
+    if cause.target:
+        return True
+    site = site_at(recording, cause.moment)
+    if site is None:
+        return False
+    frame = recording.frame(recording.moment(cause.moment).frame)
+    at = site.instruction.index
+    rows = recording.code(frame.code).instructions[max(0, at - _JUMP) : at + 1]
+    pairs = [*itertools.pairwise(rows)][::-1]
+    operand = next((before for before, row in pairs if row.opname == "COMPARE_OP"), None)
+    return operand is not None and operand.opname not in _OF_CONSTANTS
 
 
 def _of_container(row: Instruction, stack: list[Value]) -> Use | None:

@@ -172,7 +172,7 @@ def _beside(entries: Entries, found: list[Advice], beside: list[Advice]) -> Iter
         ways = " or ".join(_worded(entries, change, beside) for change in each.changes)
         yield msgspec.structs.replace(
             each,
-            text=f"{it.what_changes} changes whenever "
+            text=f"{it.changing} changes whenever "
             f"{about[first.source, first.aspect].what_changes} does, so that what is advised on "
             f"that saves nothing alone: besides, before the first call {ways}.",
             changes=(),

@@ -16,9 +16,10 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
+from stepper.analysis.compared_sizes import compared_at
 from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.handed_on import Spelling
-from stepper.analysis.needed import needed_by, place_of
+from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
@@ -221,6 +222,9 @@ def _of_a_new_one(it: Changing, size: Size) -> bool:
     """Whether a size that was a symbol was made the number that a tensor has which no entry before
     had seen, as a mask that was None until then. What is new is a number at first, and is a symbol
     when it changes, as the size then is: so nothing needs the value itself."""
+    cause = cause_of(size)
+    if cause is None or not asks_whether_equal(it.recording, cause):
+        return False
     for again in it.history.recompilations:
         if again.translation.id != size.translation.id or again.nearest is None:
             continue
@@ -296,6 +300,8 @@ def _zero_one(it: Changing) -> Advice | None:
         place = place_text(asked.user_stack[-1], it.recording.facts.cwd)
         by = f"{place} asks for {asked.expression}"
         return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=by), fact)
+    if compared := _compared(it):
+        return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=compared), fact)
     more = it.and_others
     if expanded := _expanded(it):
         more += (
@@ -330,6 +336,17 @@ def _asked(it: Changing) -> ShapeStep | None:
             if step.kind is ShapeStepKind.GUARD and step.user_stack and not step.target:
                 return step
     return None
+
+
+def _compared(it: Changing) -> str:
+    """How the program compares a size, which is a number in each entry, with a constant; empty: it
+    is not seen to."""
+    name = unscoped(it.series.source)
+    for item in it.entries.made if name.isidentifier() else ():
+        if found := compared_at(it.recording, item, name, it.dim or 0):
+            place, how = found
+            return f"{place_text(place, it.recording.facts.cwd)} asks whether it is {how}"
+    return ""
 
 
 def _marked(it: Changing) -> bool:

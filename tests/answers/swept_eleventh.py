@@ -211,3 +211,89 @@ def mask_kept_in_a_buffer(run: Run) -> None:
     if not run.remedied:
         model.kept = ones(3)
     compiled(ones(3))
+
+
+@case(
+    "", "why-recompile",
+    cause=("x.shape[0] grows: 4, 6, 7", "targets changes: None, <Tensor>"),
+    advice="Dynamo has made x.shape[0] and targets.shape[0] symbols by itself",
+    counts=(3, 1),
+    never=("is a symbol until", "needs its value"),
+)  # fmt: skip
+def targets_that_are_as_many(run: Run) -> None:
+    """What the program asserts of two sizes asks for the value of neither."""
+
+    @run.compile
+    def distance_to(x: Any, targets: Any = None) -> Any:
+        if targets is None:  # cause
+            return x * 2
+        assert x.shape[0] == targets.shape[0]
+        return x.sum() - targets.sum()
+
+    for size in (4, 6, 7):
+        x, targets = ones(size), ones(size)
+        if run.remedied:
+            torch._dynamo.mark_dynamic(x, 0)
+            torch._dynamo.mark_dynamic(targets, 0)
+        distance_to(x, targets if run.remedied or size > 4 else None)
+
+
+@case(
+    "", "why-recompile",
+    cause=("weights changes: None, <Tensor>", "There is an entry for weights being None"),
+    advice="needs its value as the bound of a loop",
+    counts=(2, 1),
+)  # fmt: skip
+def weights_of_rows_one_by_one(run: Run) -> None:
+    """The weights are new and as many, but it is the loop that asks how many."""
+
+    @run.compile
+    def weighed_up(x: Any, weights: Any = None) -> Any:
+        total = 0
+        for row in range(x.shape[0]):
+            total = total + (x[row] if weights is None else x[row] * weights[row])  # cause
+        return total
+
+    for size in (6 if run.remedied else 4, 6):
+        weighed_up(ones(size), ones(size) if run.remedied or size > 4 else None)
+
+
+@case(
+    "", "why-recompile",
+    cause=("x.shape[0] changes: 8, 1", "asks whether it is > 4"),
+    advice="mark_unbacked(x, 0) would not do, since tests/answers/swept_eleventh.py:",
+    counts=(2, 1),
+    never=("Torch's remedy",),
+)  # fmt: skip
+def summed_where_there_are_many(run: Run) -> None:
+    """No entry has a symbol, so no condition is recorded."""
+
+    @run.compile
+    def summed_or_averaged(x: Any) -> Any:
+        return x.sum(0) if x.shape[0] > 4 else x.mean(0)  # cause
+
+    for size in (8, 8 if run.remedied else 1):
+        summed_or_averaged(ones(size, 3))
+
+
+@case(
+    "", "why-recompile",
+    cause="x.shape[0] changes: 8, 1",
+    advice="Torch's remedy: torch._dynamo.decorators.mark_unbacked(x, 0)",
+    counts=(2, 1),
+    never=("asks whether",),
+)  # fmt: skip
+def rows_that_would_be_checked(run: Run) -> None:
+    """The comparison is there, and never comes to be made."""
+
+    @run.compile
+    def perhaps_checked(x: Any, checked: bool = False) -> Any:
+        if checked and x.shape[0] > 4:
+            return x
+        return x * 2  # cause
+
+    for size in (8, 1):
+        x = ones(size, 3)
+        if run.remedied:
+            torch._dynamo.decorators.mark_unbacked(x, 0)
+        perhaps_checked(x)

@@ -1,0 +1,63 @@
+"""Where a program compares a size with a constant and jumps by it, by its instructions.
+
+Of a size that is a number in each entry no condition is recorded: to compare two numbers asks the
+compiler for nothing. So it is looked for in the code, and told only where it was interpreted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from stepper.model.program import Instruction, PythonFrame
+from stepper.model.trace import Translation
+from stepper.recording.reader import Recording
+
+_LOCAL = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"})
+_STORED = frozenset({"STORE_FAST", "DELETE_FAST"})
+_CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
+_ITEM = frozenset({("BINARY_SUBSCR", ""), ("BINARY_OP", "[]")})
+_KNOWN = frozenset({(">=", "0"), ("<", "0")})
+"""What is known of every size."""
+_LENGTH = 6
+"""Instructions of `x.shape[0] > 4`."""
+
+
+def compared_at(
+    recording: Recording, item: Translation, name: str, dim: int
+) -> tuple[PythonFrame, str] | None:
+    """Where an entry's own code compares a size of a tensor that it was handed over with a
+    constant, and how, as `> 4`; None: it is not seen to."""
+    for attempt in recording.attempts(item.id)[-1:]:
+        for frame in recording.frames(attempt.id)[:1]:
+            code = recording.code(frame.code)
+            rows = code.instructions
+            if any(row.opname in _STORED and row.argrepr == name for row in rows):
+                return None
+            found = [at for at in range(len(rows)) if _compares(rows[at : at + _LENGTH], name, dim)]
+            done = recording.executed(frame.id, recording.newest + 1) if found else {}
+            for at in found:
+                if at in done:
+                    of, by = rows[at + _LENGTH - 2], rows[at + _LENGTH - 1]
+                    place = PythonFrame(code.filename, by.line or code.first_line, code.label)
+                    return place, f"{_operator(by)} {of.argrepr}"
+    return None
+
+
+def _compares(rows: Sequence[Instruction], name: str, dim: int) -> bool:
+    if len(rows) < _LENGTH:
+        return False
+    tensor, shape, index, item, constant, compared = rows
+    return (
+        (tensor.opname in _LOCAL and tensor.argrepr == name)
+        and (shape.opname, shape.argrepr) == ("LOAD_ATTR", "shape")
+        and (index.opname in _CONSTANT and index.argrepr == str(dim))
+        and (item.opname, item.argrepr) in _ITEM
+        and constant.opname in _CONSTANT
+        and compared.opname == "COMPARE_OP"
+        and (_operator(compared), constant.argrepr) not in _KNOWN
+    )
+
+
+def _operator(row: Instruction) -> str:
+    """The comparison, which Python 3.13 may have as `bool(>)`."""
+    return row.argrepr.strip("'").removeprefix("bool(").removesuffix(")")
