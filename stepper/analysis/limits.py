@@ -25,7 +25,11 @@ _SECONDS = "s"
 
 
 class Limits(msgspec.Struct, frozen=True, kw_only=True):
-    """How many there may be at most; None: any number."""
+    """How many there may be at most; None: any number.
+
+    Raises:
+        ValueError: one of them is no number, or below zero.
+    """
 
     graphs: int | None = None
     """Graphs compiled, for all functions together; the parts between graph breaks each count."""
@@ -35,6 +39,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Compilations of functions that had cache entries, those given up at a limit too."""
     seconds: float | None = None
     """What compiling takes, on the clock that stands still at stops; see `CompileTimes`."""
+
+    def __post_init__(self) -> None:
+        # A mark holds what somebody wrote, which no type checker has seen.
+        for name in self.__struct_fields__:
+            given: object = getattr(self, name)
+            if given is None:
+                continue
+            if isinstance(given, bool) or not isinstance(given, int | float) or not given >= 0:
+                raise ValueError(f"{name}={given!r} is no limit, which is a number from 0 on")
 
 
 class Excess(msgspec.Struct, frozen=True):

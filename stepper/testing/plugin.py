@@ -203,7 +203,9 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 
 def _limits(item: pytest.Item) -> Limits:
-    """What the marks of a test allow together."""
+    """What the marks of a test allow together, those of its class and its module, too; of what
+    several limit, the nearest counts.
+    """
     from stepper.analysis.limits import Limits
 
     given: dict[str, float] = {}
@@ -211,9 +213,12 @@ def _limits(item: pytest.Item) -> Limits:
         if len(mark.args) != 1 or mark.kwargs:
             pytest.fail(f"the mark {_SECONDS} takes a number of seconds", pytrace=False)
         given["seconds"] = mark.args[0]
-    if (mark := item.get_closest_marker(_MARK)) is not None:
+    for mark in reversed([*item.iter_markers(_MARK)]):  # the nearest last
         given |= _named(mark, Limits.__struct_fields__)
-    return Limits(**given)  # type: ignore[arg-type]  # which are numbers of what is said there
+    try:
+        return Limits(**given)  # type: ignore[arg-type]  # which are numbers of what is said there
+    except ValueError as refused:
+        pytest.fail(str(refused), pytrace=False)
 
 
 def _named(mark: pytest.Mark, names: tuple[str, ...]) -> Mapping[str, float]:

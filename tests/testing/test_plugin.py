@@ -98,6 +98,32 @@ def test_wrong_name():
     pass
 """
 
+NESTED_MARKS = """
+pytestmark = pytest.mark.stepper_limits(breaks=0)
+
+@pytest.mark.stepper_limits(graphs=0)
+class TestClass:
+    @pytest.mark.stepper_limits(recompilations=0)
+    def test_of_the_class(self):
+        compiled(lambda x: x + 1)(torch.ones(2))
+
+    @pytest.mark.stepper_limits(graphs=2)
+    def test_of_the_module(self):
+        compiled(broken)(torch.ones(2))
+
+    @pytest.mark.stepper_limits(graphs=None, breaks=1)
+    def test_lifted(self):
+        compiled(broken)(torch.ones(2))
+
+@pytest.mark.stepper_limits(graphs="two")
+def test_words():
+    pass
+
+@pytest.mark.stepper_limits(breaks=-1)
+def test_below_zero():
+    pass
+"""
+
 RECORDED = """
 def test_passes():
     compiled(lambda x: x + 1)(torch.ones(2))
@@ -158,6 +184,24 @@ def test_a_test_is_held_to_its_mark(pytester: pytest.Pytester) -> None:
             "* compiling 2 functions: *",
             "*in broken: x = x + 1*",
             "*stepper_limits takes at least one of *, recompilations, seconds, by name; *",
+        ]
+    )
+    result.stdout.no_fnmatch_line("*testing/plugin.py*")
+
+
+def test_marks_of_a_class_and_a_module_hold_together_and_the_nearest_counts(
+    pytester: pytest.Pytester,
+) -> None:
+    result = run(pytester, NESTED_MARKS)
+    result.assert_outcomes(passed=1, failed=4)
+    result.stdout.fnmatch_lines(
+        [
+            "*TestClass.test_of_the_class*",
+            "1 graph, none allowed",
+            "*TestClass.test_of_the_module*",
+            "1 graph break, none allowed",
+            "graphs='two' is no limit, which is a number from 0 on",
+            "breaks=-1 is no limit, which is a number from 0 on",
         ]
     )
     result.stdout.no_fnmatch_line("*testing/plugin.py*")
