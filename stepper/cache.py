@@ -327,15 +327,32 @@ def _function(of: Any) -> tuple[FunctionType, tuple[Any, ...]]:
                 return of, ()
             of = inner
         elif isinstance(of, MethodType):
-            return _function(of.__func__)[0], (of.__self__,)
+            owner: Any = of.__self__
+            if of.__func__ is torch.nn.Module.__call__:  # the frame compiled is its `forward`'s
+                of = owner.forward
+            elif _compiled_forward(owner) is not None:  # which makes a lazy module whole
+                of = owner
+            else:
+                return _function(of.__func__)[0], (owner,)
         elif isinstance(of, torch.nn.Module):
-            original = of.__dict__.get("_modules", {}).get("_orig_mod")
-            of = of.forward if original is None else original
+            of = _compiled_forward(of) or of.forward
         elif isinstance(of, functools.partial) and not of.keywords:
             function, first = _function(of.func)
             return function, (*first, *of.args)
         else:
-            raise CacheError(f"{type(of).__name__} is nothing that torch.compile compiles")
+            raise CacheError(
+                f"{type(of).__name__} has no code of its own: give what torch.compile returned, or "
+                "a function, a method or a module"
+            )
+
+
+def _compiled_forward(of: object) -> Any:
+    """What `torch.compile(module)` calls in place of the module: its `__call__`, or, for a module
+    of torch's own, a function around that; None: this is no such compiled module."""
+    own = of.__dict__ if isinstance(of, torch.nn.Module) else {}
+    if "_orig_mod" not in own.get("_modules", {}):
+        return None
+    return own.get("_forward") or own.get("forward")  # the first where a lazy module is checked
 
 
 def _several(drop: Drop | Iterable[Drop]) -> tuple[Drop, ...]:

@@ -113,6 +113,10 @@ class Recording(contextlib.ContextDecorator):
             session.close()
 
 
+_MOST_WRAPPERS = 20
+"""One around the other, before what they wrap; an object may say that it wraps itself."""
+
+
 def debug(function: Callable[P, T]) -> Callable[P, T]:
     """Stop when `function` is translated the next time; begin a session when there is none.
 
@@ -123,11 +127,14 @@ def debug(function: Callable[P, T]) -> Callable[P, T]:
         SessionError: see `breakpoint`.
     """
     inner: object = function
-    while isinstance(inner, functools.partial):
-        inner = inner.func
     # What `torch.compile` returns, and other wrappers, lead to what is translated.
-    inner = getattr(inner, "__wrapped__", getattr(inner, "_orig_mod", inner))
-    name = getattr(inner, "__qualname__", None) or f"{type(inner).__qualname__}.forward"
+    for _ in range(_MOST_WRAPPERS):
+        if isinstance(inner, functools.partial):
+            inner = inner.func
+        else:
+            inner = getattr(inner, "__wrapped__", getattr(inner, "_orig_mod", inner))
+    called = "forward" if hasattr(type(inner), "forward") else "__call__"
+    name = getattr(inner, "__qualname__", None) or f"{type(inner).__qualname__}.{called}"
     session = start.current() or _begin_on_terminal()
     session.controller.add_breakpoint(Breakpoint(BreakpointKind.FUNCTION, pattern=name, once=True))
     return function

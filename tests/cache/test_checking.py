@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import weakref
 from typing import Any
@@ -258,3 +259,34 @@ def test_closures_are_seen() -> None:
     assert cache.check(three, torch.ones(3)).winner is None
     with pytest.raises(CacheError, match="f_locals"):
         cache.run(cache.list(two)[0], torch.ones(3))
+
+
+def hooked() -> nn.Module:
+    module = Net()
+    module.register_forward_hook(lambda module, arguments, output: output + 1)
+    return module
+
+
+@pytest.mark.filterwarnings("ignore:Lazy modules are a new feature:UserWarning")
+@pytest.mark.parametrize(
+    "make",
+    [
+        Net,
+        hooked,
+        lambda: nn.Linear(3, 3),
+        lambda: nn.Sequential(nn.Linear(3, 3), nn.ReLU()),
+        lambda: nn.LazyLinear(3),
+        lambda: scaled,
+        lambda: functools.partial(scaled, factor=3.0),
+        lambda: Net().forward,
+    ],
+    ids=["own", "hooked", "torch's", "container", "lazy", "function", "partial", "method"],
+)
+def test_what_compile_returned_is_known_by_the_entry_that_serves_its_calls(make: Any) -> None:
+    torch.compiler.reset()
+    made = compiled(make(), (torch.ones(1, 3),))
+    [_, *_] = everything = [entry.id for entry in cache.list()]
+    for asked in (made, made.forward) if isinstance(made, nn.Module) else (made,):
+        (entry,) = cache.list(asked)
+        assert entry.id in everything
+        assert cache.check(asked, torch.ones(1, 3)).winner == entry.id

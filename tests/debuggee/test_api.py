@@ -161,16 +161,19 @@ def test_debug_stops_at_the_functions_next_translation(debug: Callable[..., Prog
     assert program.finish() == (0, "done\n", "")
 
 
-def test_debug_takes_a_module(debug: Callable[..., Program]) -> None:
+@pytest.mark.parametrize(
+    ("base", "method"), [("torch.nn.Module", "forward"), ("object", "__call__")]
+)
+def test_debug_takes_what_is_called(debug: Callable[..., Program], base: str, method: str) -> None:
     source = (
         "import stepper, torch\n"
-        "class Net(torch.nn.Module):\n"
-        "    def forward(self, x): return x + 1\n"
+        f"class Net({base}):\n"
+        f"    def {method}(self, x): return x + 1\n"
         "net = stepper.debug(torch.compile(Net(), backend='eager'))\n"
         "net(torch.ones(2)); print('done')\n"
     )
     program = debug(source, env=HERE)
-    assert program.stopped().text == "function:Net.forward, once"
+    assert program.stopped().text == f"function:Net.{method}, once"
     program.resume()
     assert program.finish() == (0, "done\n", "")
 

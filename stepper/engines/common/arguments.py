@@ -59,7 +59,8 @@ def bind(function: FunctionType, args: tuple[Any, ...], kwargs: dict[str, Any]) 
         bound.setdefault(name, value)
     missing = [name for name in (*positional, *only) if name not in bound]
     if missing:
-        raise CacheError(f"{code.co_name}() misses {', '.join(missing)}")
+        takes = ", ".join((*positional, *only))
+        raise CacheError(f"{code.co_name}({takes}) misses {', '.join(missing)}")
     at = len(positional) + len(only)
     if code.co_flags & _VARARGS:
         bound[names[at]] = args[len(positional) :]
