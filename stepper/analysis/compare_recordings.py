@@ -3,7 +3,8 @@
 Yesterday's run and today's, torch 2.x and 2.y, rank 0 and rank 1: the same program, compiled
 twice. The frames of both are aligned by what they are of (the function's name and file, in the
 order in which they were compiled), as a text comparison aligns lines; two frames that belong
-together are then compared instruction by instruction, guard by guard and node by node.
+together are then compared instruction by instruction, guard by guard and node by node. The script
+that was run may have another name, as the copy of it that has the fix.
 
 Numbers and addresses differ between any two runs, so they are compared without: ids of objects,
 counters in names that Dynamo makes up. Lines move when a file is edited, so they do not count.
@@ -26,6 +27,7 @@ import msgspec
 from stepper.analysis.guard_uses import checked
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import wanted_by
+from stepper.client.names import program_name
 from stepper.client.text import node_line, one_line, short_name
 from stepper.model.program import Code
 from stepper.model.resume_names import BEGINS
@@ -123,7 +125,7 @@ class RunDiff(msgspec.Struct, frozen=True):
 
 def compare_runs(a: Recording, b: Recording) -> RunDiff:
     """Everything in which two recordings differ."""
-    pairs = list(_aligned_frames(compilations(a), compilations(b)))
+    pairs = list(_aligned_frames(a, b))
     words = Words()
     found = (
         compare_frames(a, one, b, other, words)
@@ -134,33 +136,48 @@ def compare_runs(a: Recording, b: Recording) -> RunDiff:
 
 
 def _aligned_frames(
-    a: list[Translation], b: list[Translation]
+    a: Recording, b: Recording
 ) -> Iterator[tuple[Translation | None, Translation | None]]:
-    matcher = SequenceMatcher(None, [_whose(i) for i in a], [_whose(i) for i in b], autojunk=False)
+    left, right = compilations(a), compilations(b)
+    one, other = [_whose(a, each) for each in left], [_whose(b, each) for each in right]
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
     for kind, a1, a2, b1, b2 in matcher.get_opcodes():
         if kind == "equal":
-            yield from zip(a[a1:a2], b[b1:b2], strict=True)
+            yield from zip(left[a1:a2], right[b1:b2], strict=True)
         else:
-            yield from ((item, None) for item in a[a1:a2])
-            yield from ((None, item) for item in b[b1:b2])
+            yield from ((item, None) for item in left[a1:a2])
+            yield from ((None, item) for item in right[b1:b2])
 
 
 def what_is_compared(recording: Recording, item: Translation) -> Iterator[str]:
     """All texts of a compilation that a comparison looks at, but the code of its frames
     (`body_of`) and the instructions that were interpreted."""
     side = _Side(recording, item, recording.attempts(item.id))
-    yield from _whose(item)
+    yield from _whose(recording, item)
     yield from (text for _, text in _told(item))
     for attempt in side.attempts:
         for frame in recording.frames(attempt.id):
             code = recording.code(frame.code)
-            yield f"{code.label} {os.path.basename(code.filename)} {frame.depth}"
+            yield f"{code.label} {_file(recording, code.filename)} {frame.depth}"
     yield _guards_text(side)
     yield from map(node_line, side.nodes())
 
 
-def _whose(item: Translation) -> tuple[str, str]:
-    return plain(item.name), os.path.basename(item.filename)
+def _whose(recording: Recording, item: Translation) -> tuple[str, str]:
+    return plain(item.name), _file(recording, item.filename)
+
+
+def _file(recording: Recording, filename: str) -> str:
+    """A file's name without its folders; empty: it is the program itself, which may be called
+    otherwise on the other side."""
+    name = os.path.basename(filename)
+    return "" if name == recording.derived(ran_file) else name
+
+
+def ran_file(recording: Recording) -> str:
+    """The name of the file that was run, as a script or as a module."""
+    name = program_name(recording.facts)
+    return f"{name.rpartition('.')[2]}.py" if name.startswith("-m ") else name
 
 
 def _same(one: str, other: str) -> bool:
@@ -209,7 +226,7 @@ class Words:
         if found is None:
             code = recording.code(id)
             body = body_of(code)
-            name = (plain(code.label), os.path.basename(code.filename))
+            name = (plain(code.label), _file(recording, code.filename))
             found = self._numbered(recording.path, name, body)
             self._codes[recording.path, id] = found
         return found

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Iterator
 
 import msgspec
 
 from stepper.analysis.cache_answers import answers, asking, saved_text
+from stepper.analysis.compare_recordings import ran_file
 from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
 from stepper.analysis.line import Line
 from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
@@ -18,6 +20,8 @@ from stepper.recording.reader import Recording
 _MOST = 12
 """Rows of a list."""
 _VERSIONS = ("torch", "python", "engine")
+_SCRIPT = "the script"
+"""What the file that was run is called, where it has another name in each recording."""
 _LEAST = 0.005
 """Part of the longer of both below which a difference is not told."""
 
@@ -48,7 +52,9 @@ def time_diff_lines(a: Recording, b: Recording) -> Iterator[Line]:
     least = _LEAST * max(one.total, other.total)
     phases = _changes(_of_phases(one), _of_phases(other))
     yield from _rows("by phase, with all in its midst", phases, least)
-    lines = _changes(_of_lines(one, a), _of_lines(other, b))
+    ran = ran_file(a), ran_file(b)
+    own, its = ran if ran[0] != ran[1] else ("", "")
+    lines = _changes(_of_lines(one, a, unnamed=own), _of_lines(other, b, unnamed=its))
     yield from _rows("by line while tracing, with what was inlined from there", lines, least)
     yield from _caches(answers(one), answers(other))
     yield from _left_out_by_hits(one, other)
@@ -85,11 +91,13 @@ def _of_phases(times: CompileTimes) -> Counter[str]:
     return spent
 
 
-def _of_lines(times: CompileTimes, recording: Recording) -> Counter[str]:
+def _of_lines(times: CompileTimes, recording: Recording, *, unnamed: str = "") -> Counter[str]:
+    """`unnamed`: a file that is called otherwise in the other recording."""
     spent: Counter[str] = Counter()
     for line in times.lines:
         place = line.place
-        where = f"{short_path(place.filename, recording.facts.cwd)}:{place.line}"
+        path = short_path(place.filename, recording.facts.cwd)
+        where = f"{_SCRIPT if os.path.basename(path) == unnamed else path}:{place.line}"
         spent[f"{where} in {function_name(place.function)}"] += line.total
     return spent
 

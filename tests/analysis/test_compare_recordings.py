@@ -14,6 +14,7 @@ from stepper.analysis.compare_recordings import (
     compare_runs,
     side_by_side,
 )
+from stepper.analysis.compare_times import time_diff_lines
 from stepper.analysis.run_lines import entry_lines, run_lines
 from stepper.analysis.walks import compilations
 from stepper.recording.reader import Recording
@@ -150,6 +151,17 @@ def test_an_edited_program(recorded: Recorded, program: Callable[[str], str]) ->
     shown = text(a, b)
     assert "first difference: only b compiles 1/0 between" in shown
     assert "a is at moment" in shown
+
+
+def test_a_script_may_have_another_name(recorded: Recorded, tmp_path: Path) -> None:
+    before, after = tmp_path / "train.py", tmp_path / "train_mended.py"
+    for path in (before, after):
+        path.write_text(PROGRAM)
+    a, b = recorded(str(before)), recorded(str(after))
+    found = compare_runs(a, b)
+    assert len(found.pairs) == 3
+    assert (found.different, found.first) == ((), None)
+    assert not [line.text for line in time_diff_lines(a, b) if "train" in line.text]
 
 
 def test_two_entries_of_one_recording(recorded: Recorded) -> None:
