@@ -16,9 +16,9 @@ from tests.watching import alone, explain_difference, watched
 
 PROGRAMS = [
     "automatic_dynamic", "cache_limit", "class_attributes", "closures", "context_no_grad",
-    "defaultdicts", "dicts", "hostile_counts", "hostile_metaclass", "hostile_repr", "hooks",
-    "lifetime", "methods", "modules", "parameters", "properties", "recompiles", "sets",
-    "tensor_subclass", "threads",
+    "defaultdicts", "dicts", "hostile_counts", "hostile_metaclass", "hostile_notices",
+    "hostile_repr", "hooks", "lifetime", "methods", "modules", "parameters", "properties",
+    "recompiles", "sets", "tensor_subclass", "threads",
 ]  # fmt: skip
 
 

@@ -10,7 +10,7 @@ from tests.watching import alone, explain_difference, watched
 
 PROGRAMS = [
     "break_print", "break_in_try", "break_in_loop", "closures", "exceptions", "generators",
-    "buffers", "cache_limit", "coroutines", "dicts",
+    "buffers", "cache_limit", "coroutines", "dicts", "hostile_notices",
 ]  # fmt: skip
 
 

@@ -120,11 +120,16 @@ def _candidates(code: CodeType, caller: FrameType) -> Iterator[Any]:
     """What runs a code later, first of all what the caller has just been given."""
 
     def fits(value: object) -> bool:
-        prefix = _PREFIXES.get(type(value))
+        prefix = _prefix(value)
         return prefix is not None and getattr(value, f"{prefix}_code") is code
 
     yield from filter(fits, (value_stack(caller) or [])[-1:])
     yield from filter(fits, gc.get_referrers(code))
+
+
+def _prefix(value: object) -> str | None:
+    # To look a type up could ask its metaclass, which may be the program's.
+    return next((prefix for kind, prefix in _PREFIXES.items() if type(value) is kind), None)
 
 
 def _object_of(made: _Made) -> Any:
@@ -133,4 +138,4 @@ def _object_of(made: _Made) -> Any:
 
 def _frame_of(made: _Made) -> FrameType | None:
     found = _object_of(made)
-    return None if found is None else getattr(found, f"{_PREFIXES[type(found)]}_frame")
+    return None if found is None else getattr(found, f"{_prefix(found)}_frame")

@@ -7,7 +7,7 @@ nor a metaclass's. Only exact builtin types and those of torch are shown by thei
 from __future__ import annotations
 
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import CodeType
 from typing import Any
 
@@ -22,6 +22,13 @@ classes_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get_
 """A class and its bases, in the order in which they are asked, whatever its metaclass says."""
 is_subclass = type.__subclasscheck__
 """(parent, child): asks neither. A lookup would ask a metaclass's `__hash__`, `in` its `__eq__`."""
+
+
+def one_of(kind: type, kinds: Iterable[type]) -> bool:
+    """Whether a type is one of some, without asking its metaclass, which may be the program's: `in`
+    would ask it for a hash, or whether two are equal."""
+    return any(kind is each for each in kinds)
+
 
 _PLAIN_TYPES = frozenset(
     {

@@ -2,9 +2,9 @@
 
 Calls a compiled function whose one entry has some ten guards, and one with some hundred, over and
 over in one process, alone and with lookups recorded: with the same tensor at each call, with
-another one at each, and with one of a size that no call before had, so that all of its lookup is
-told. Figures are microseconds of processor time a call beyond the plain one, the best of all
-rounds. Python 3.11 and later.
+another one at each, with one of a hundred sizes that come again, and with one of a size that no
+call before had, so that all of its lookup is told. Figures are microseconds of processor time a
+call beyond the plain one, the best of all rounds. Python 3.11 and later.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from stepper.recording.reader import Recording
 
 _CALLS = 200
 """Calls that are timed together."""
+_SIZES = 100
+"""Sizes that come again."""
 
 
 class Scales(torch.nn.Module):
@@ -60,7 +62,8 @@ def main() -> int:
     tensors = {
         "one tensor": [one] * _CALLS,
         "other tensors": [torch.randn(4) for _ in range(_CALLS)],
-        "other sizes": [torch.randn(4 + at) for at in range(_CALLS)],
+        "sizes that return": [torch.randn(4 + at % _SIZES) for at in range(_CALLS)],
+        "new sizes": [torch.randn(4 + at) for at in range(_CALLS * (2 * arguments.rounds + 2))],
     }
     for count in arguments.scales:
         for kind, each in tensors.items():
@@ -96,7 +99,7 @@ def _measured(module: torch.nn.Module, tensors: list[torch.Tensor], kind: str, r
         size = os.path.getsize(path)
     calls = rounds * _CALLS
     return (
-        f"{guards:4} guards, {kind:<13}: alone {plain * 1e6:6.1f} us a call, recorded "
+        f"{guards:4} guards, {kind:<17}: alone {plain * 1e6:6.1f} us a call, recorded "
         f"{(recorded - plain) * 1e6:8.1f} us more, {moments / calls:.0f} moments and "
         f"{size / calls:.0f} bytes a call"
     )

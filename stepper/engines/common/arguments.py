@@ -22,6 +22,7 @@ import torch
 from stepper.debuggee.evaluator import describe_exception
 from stepper.engines.common.words import object_text
 from stepper.model.cache import CacheError, Comparison
+from stepper.support.words import one_of
 
 _VARARGS, _VARKEYWORDS = 0x04, 0x08
 _TOLERANCE = {"rtol": 1e-4, "atol": 1e-5}
@@ -248,7 +249,7 @@ def _copy(value: Any, memo: dict[int, Any], failures: list[object]) -> Any:
         made.update((key, _copy(item, memo, failures)) for key, item in value.items())
     elif kind is tuple:
         made = tuple(_copy(item, memo, failures) for item in value)
-    elif kind in (set, bytearray):
+    elif one_of(kind, (set, bytearray)):
         made = copy.copy(value)
     elif kind is not object:  # those are there to be themselves
         before = dict(memo)
@@ -272,7 +273,7 @@ def differences(first: Any, second: Any, where: str) -> list[str]:
     kind = type(first)
     if kind is not type(second):
         return [f"{where}: {object_text(first)} ≠ {object_text(second)}"]
-    if kind in (list, tuple):
+    if one_of(kind, (list, tuple)):
         if len(first) != len(second):
             return [f"{where}: {len(first)} items ≠ {len(second)}"]
         pairs = [
@@ -287,7 +288,7 @@ def differences(first: Any, second: Any, where: str) -> list[str]:
             for key in first
             for found in differences(first[key], second[key], f"{where}[{key!r}]")
         ]
-    if kind in (int, float, complex, str, bytes, bool) and first != second:
+    if one_of(kind, (int, float, complex, str, bytes, bool)) and first != second:
         both_nan = kind is float and first != first and second != second
         return [] if both_nan else [f"{where}: {object_text(first)} ≠ {object_text(second)}"]
     return []  # objects: not ours to compare

@@ -44,6 +44,7 @@ from stepper.support.bytecode_package import (
 from stepper.support.bytecode_package import instr as kinds
 from stepper.support.disassembly import disassemble
 from stepper.support.stack_depths import ENDS_A_PATH
+from stepper.support.words import one_of
 
 _ENUMS = {
     name: kind
@@ -173,7 +174,7 @@ def _is_literal(value: object) -> bool:
         return all(_is_literal(part) for part in value)  # type: ignore[attr-defined]  # its exact type was asked for
     if kind is float and not math.isfinite(value):  # type: ignore[arg-type]  # its exact type was asked for
         return False
-    return kind in _LITERALS
+    return one_of(kind, _LITERALS)
 
 
 def _renamed(lines: Iterable[str]) -> list[str]:

@@ -14,6 +14,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from stepper.model.cache import CacheError
+from stepper.support.words import one_of
 
 
 def place_of(code: CodeType) -> tuple[str, str, int]:
@@ -30,7 +31,7 @@ def decorate(place: tuple[str, str, int], decorator: Callable[[Any], Any]) -> No
     made: dict[int, Any] = {}
     for owner, name, value in list(_attributes()):
         kind = type(value)
-        function = value.__func__ if kind in (staticmethod, classmethod) else value
+        function = value.__func__ if one_of(kind, (staticmethod, classmethod)) else value
         if type(function) is not FunctionType or place_of(function.__code__) != place:
             continue
         if id(function) not in made:

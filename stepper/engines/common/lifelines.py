@@ -15,7 +15,7 @@ from stepper.engines.common.words import object_text
 from stepper.model.cache import Lifeline
 from stepper.model.program import PythonFrame
 from stepper.support.pythons_own import is_own_module
-from stepper.support.words import classes_of, is_subclass, plain_text
+from stepper.support.words import classes_of, is_subclass, one_of, plain_text
 
 _HEAP_TYPE = 1 << 9
 _HOLDERS = 8
@@ -61,7 +61,7 @@ def bond_to(source: str, reference: weakref.ref[Any]) -> Bond | None:
 def _lasting(value: object) -> bool:
     """Whether it is part of the interpreter, of the standard library or of torch."""
     kind = type(value)
-    if kind in (types.ModuleType, types.BuiltinFunctionType):
+    if one_of(kind, (types.ModuleType, types.BuiltinFunctionType)):
         return True
     if issubclass(kind, type) and not type.__dict__["__flags__"].__get__(value) & _HEAP_TYPE:
         return True
@@ -112,7 +112,7 @@ def _holder_text(holder: object, value: object) -> str:
         return f"{owner}: {keys}" if owner else f"a dict: {keys}"
     if kind is types.CellType:
         return "a closure's cell"
-    if kind in (list, tuple, set, frozenset):
+    if one_of(kind, (list, tuple, set, frozenset)):
         # What a class refers to in itself (its MRO) is no reason for it to live.
         if kind is tuple and _is_class(value) and holder is classes_of(value):
             return ""

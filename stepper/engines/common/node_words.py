@@ -9,7 +9,7 @@ from stepper.engines.common.tensors import fake_tensor_meta, symbol_text
 from stepper.engines.common.versions import is_operator, numpy_name
 from stepper.model.program import PythonFrame
 from stepper.model.value import TensorMeta
-from stepper.support.words import callable_name, plain_text
+from stepper.support.words import callable_name, one_of, plain_text
 from stepper.uncompiled import keep_out
 
 
@@ -41,7 +41,7 @@ def example_of(value: object) -> tuple[TensorMeta | None, str]:
     meta = fake_tensor_meta(value)
     if meta is not None:
         return meta, ""
-    if type(value) in (tuple, list):
+    if one_of(type(value), (tuple, list)):
         inner = [example_of(item) for item in value]  # type: ignore[attr-defined]  # its exact type was asked for
         text = ", ".join(part.brief if part is not None else words for part, words in inner[:8])
         return None, f"({text}{', …' if len(inner) > 8 else ''})"
@@ -53,7 +53,7 @@ def example_of(value: object) -> tuple[TensorMeta | None, str]:
 
 
 def _plain(value: object) -> bool:
-    return type(value) in (int, float, bool, str, types.NoneType)
+    return one_of(type(value), (int, float, bool, str, types.NoneType))
 
 
 keep_out()

@@ -10,7 +10,7 @@ import marshal
 from types import CodeType
 from typing import Any
 
-from stepper.support.words import plain_text
+from stepper.support.words import one_of, plain_text
 
 _CONSTANTS = frozenset({type(None), bool, int, float, complex, str, bytes, type(Ellipsis)})
 
@@ -22,7 +22,7 @@ def to_bytes(code: CodeType) -> bytes:
 
 def _portable(value: Any) -> Any:
     kind = type(value)
-    if kind in _CONSTANTS:
+    if one_of(kind, _CONSTANTS):
         return value
     if kind is tuple:
         return tuple(_portable(item) for item in value)

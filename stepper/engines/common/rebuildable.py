@@ -28,7 +28,7 @@ from stepper._C import fields as fields_of
 from stepper.debuggee.described import Described
 from stepper.engines.common.values import FROZEN, MAX_ITEMS, describe
 from stepper.model.value import CLASS_FACT, MEMBER_FACT, Value
-from stepper.support.words import class_name, classes_of, plain_text
+from stepper.support.words import class_name, classes_of, one_of, plain_text
 
 MAX_BYTES = 16_384
 """How long a container's literal may be."""
@@ -100,7 +100,7 @@ class _Describer:
         if kind is dict:
             pairs = [(f"[{plain_text(name)}]", item) for name, item in items]
         else:
-            label = "[%d]" if kind in (list, tuple) else "{%d}"
+            label = "[%d]" if one_of(kind, (list, tuple)) else "{%d}"
             pairs = [(label % at, item) for at, item in enumerate(items)]
         children = tuple([(label, self.describe(item, depth + 1)) for label, item in pairs])
         if made.value.length != length:
@@ -175,7 +175,7 @@ def field_names(kind: type) -> tuple[str, ...] | None:
     if classes_of(kind)[1:] == (tuple, object):
         names = own.get("_fields")
         return names if type(names) is tuple else None
-    if type(kind) not in (type, abc.ABCMeta):
+    if not one_of(type(kind), (type, abc.ABCMeta)):
         return None
     if not all(_flags(base) & _HEAP_TYPE for base in classes_of(kind)[:-1]):
         return None

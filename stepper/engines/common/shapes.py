@@ -35,6 +35,7 @@ from stepper.engines.common.versions import source_name
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage, Why
 from stepper.model.trace import MomentId
+from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
 _ASKING_FRAMES = 8
@@ -206,7 +207,7 @@ class ShapeWatcher(ABC):
 
     def symbol_asked(self, value: object, source: Any, dynamic_dim: Any) -> None:
         """`create_symbol`: a size or a number may become a symbol."""
-        if dynamic_dim._name_ == "UNBACKED" or type(value) not in (int, float):
+        if dynamic_dim._name_ == "UNBACKED" or not one_of(type(value), (int, float)):
             return
         if dynamic_dim._name_ == "STATIC":
             self._number_asked(value, source)

@@ -16,8 +16,9 @@ from typing import Any
 
 import torch
 
-from stepper.engines.common.versions import FakeTensor, without_overrides
+from stepper.engines.common.versions import FakeTensor, without_torch_function
 from stepper.model.value import TensorMeta, Value
+from stepper.support.words import one_of
 
 _NAMES: dict[object, str] = {}
 _NUMBER = {int}
@@ -33,21 +34,21 @@ def _name(of: object) -> str:
 
 def symbol_text(value: object) -> str:
     """The expression of a SymInt, SymFloat or SymBool, e.g. `s0 + 1`; a plain number as it is."""
-    if type(value) in (torch.SymInt, torch.SymFloat, torch.SymBool):
+    if one_of(type(value), (torch.SymInt, torch.SymFloat, torch.SymBool)):
         node = value.node  # type: ignore[attr-defined]  # its exact type was asked for
         fields = getattr(node, "__dict__", {})
         if "_expr" not in fields:
             return str(node)
         replacements = getattr(fields.get("shape_env"), "replacements", {})
         return _words(replaced(fields["_expr"], replacements))
-    return repr(value) if type(value) in (int, float, bool) else "?"
+    return repr(value) if one_of(type(value), (int, float, bool)) else "?"
 
 
 def hint_text(value: Any) -> str:
     """The value that a SymInt, SymFloat or SymBool has while it is compiled, e.g. `5`; empty:
     none."""
     hint = getattr(value.node, "__dict__", {}).get("_hint")
-    return repr(hint) if type(hint) in (int, float, bool) else ""
+    return repr(hint) if one_of(type(hint), (int, float, bool)) else ""
 
 
 @functools.lru_cache(maxsize=4096, typed=True)
@@ -105,10 +106,10 @@ def symbols_in(text: str, meta: TensorMeta | None) -> list[str]:
 
 def fake_tensor_meta(value: object) -> TensorMeta | None:
     """What Dynamo knows of a node's example value; None when it is no plain (fake) tensor."""
-    if type(value) not in (FakeTensor, torch.Tensor, torch.nn.Parameter):
+    if not one_of(type(value), (FakeTensor, torch.Tensor, torch.nn.Parameter)):
         return None
     assert isinstance(value, torch.Tensor)
-    with without_overrides():
+    with without_torch_function():
         layout, shape = value.layout, value.shape
         stride = value.stride() if layout is torch.strided else None
         # The device of a fake tensor is "meta" while torch runs a kernel on it.

@@ -20,6 +20,7 @@ from torch.overrides import TorchFunctionMode
 from stepper.engines.common.versions import default_device
 from stepper.engines.common.words import object_text
 from stepper.model.cache import GuardRow
+from stepper.support.words import one_of
 
 Scope = dict[str, Any]
 """`L`, the call's variables by name, and `G`, the globals."""
@@ -126,7 +127,7 @@ def _types(value: object) -> _Values:
                 torch.nn.Parameter(made) if kind is torch.Tensor else made,
             )
         yield "a float instead of a tensor", 2.0
-    elif kind in (list, tuple, dict, int, float, bool, str):
+    elif one_of(kind, (list, tuple, dict, int, float, bool, str)):
         of: Any = value
         others: dict[type, tuple[Callable[[Any], object], ...]] = {
             list: (tuple,),
@@ -137,12 +138,13 @@ def _types(value: object) -> _Values:
             bool: (int,),
             str: (list,),
         }
-        yield from (_instead(make(of), value) for make in others[kind])
+        makes = next(makes for each, makes in others.items() if each is kind)
+        yield from (_instead(make(of), value) for make in makes)
 
 
 def _lengths(value: object) -> _Values:
     old = f"instead of {len(value)}"  # type: ignore[arg-type]  # its exact type was asked for
-    if type(value) in (list, tuple, collections.deque):
+    if one_of(type(value), (list, tuple, collections.deque)):
         kind: Any = type(value)
         items = list(value)  # type: ignore[call-overload]  # its exact type was asked for
         yield f"{len(items) + 1} items {old}", kind([*items, *(items[-1:] or [1])])
@@ -166,7 +168,7 @@ def _dicts(value: object) -> _Values:
 
 
 def _tensors(value: object) -> _Values:
-    if type(value) not in (torch.Tensor, torch.nn.Parameter):
+    if not one_of(type(value), (torch.Tensor, torch.nn.Parameter)):
         return
     tensor: Any = value
     plain = tensor.detach()
@@ -225,7 +227,7 @@ _BY_KIND: dict[str, Callable[[object], _Values]] = {
 def _of_key(source: str, at: int, scope: Scope) -> Iterator[Variation]:
     """Another key in the same place."""
     value = eval(source, {}, scope)
-    if type(value) not in (dict, collections.OrderedDict):
+    if not one_of(type(value), (dict, collections.OrderedDict)):
         return
     old = list(value)[at]
     for text, new in _constants(old):

@@ -151,8 +151,6 @@ def asks_for_shapes(filename: str) -> bool:
 
 without_torch_function = torch._C.DisableTorchFunction
 """While it lasts, no `__torch_function__` is called, of modes neither."""
-without_overrides = torch._C.DisableTorchFunctionSubclass
-"""While it lasts, `__torch_function__` of a tensor's class is not called."""
 function_mode_is_on = torch._C._is_torch_function_mode_enabled
 
 

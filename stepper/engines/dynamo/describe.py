@@ -58,6 +58,7 @@ from stepper.support.words import (
     classes_of,
     is_plain,
     is_subclass,
+    one_of,
     plain_text,
 )
 
@@ -334,7 +335,9 @@ def _mapping(
     describer: DynamoDescriber, kind: type, fields: Fields, number: Number
 ) -> Value | None:
     mapping: Any = fields.get("items")
-    if type(mapping) not in _DICTS:  # Dynamo's own mappings may do anything when they are read
+    if not one_of(
+        type(mapping), _DICTS
+    ):  # Dynamo's own mappings may do anything when they are read
         return None
     items: list[Item] = []
     for key, child in mapping.items():
@@ -363,7 +366,7 @@ def _key_text(key: object) -> str:
     if builtin := _builtin_name(type(tracker)):
         return builtin
     items: Any = fields.get("items")
-    if type(items) in (tuple, list):
+    if one_of(type(items), (tuple, list)):
         inner_text = ", ".join(_key_text(item) for item in items[:10])
         return f"({inner_text}{', …' if len(items) > 10 else ''})"
     proxy = fields.get("proxy")

@@ -15,7 +15,7 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveAttempt
 from stepper.engines.common.versions import source_name
 from stepper.engines.dynamo.describe import DynamoDescriber, node_of
-from stepper.support.words import callable_name, plain_text
+from stepper.support.words import callable_name, one_of, plain_text
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class Mutations:
 
     def on_outputs_moved(self, outputs: Any) -> None:
         # Values of a subgraph become outputs of the call, in place.
-        if self._translations.now is not None and type(outputs) in (tuple, list):
+        if self._translations.now is not None and one_of(type(outputs), (tuple, list)):
             for tracker in outputs:
                 self._recorder.about_to_mutate(tracker)
 

@@ -24,6 +24,7 @@ from stepper.model.timing import (
     TRACING,
     CacheAnswer,
 )
+from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
 _ANSWER = re.compile(r"(?P<cache>\w+_cache)_(?P<state>hit|miss|bypass|disabled)")
@@ -140,7 +141,7 @@ class Phases:
 def _nanoseconds(state: str, told: dict[str, Any]) -> int | None:
     """What a hit has saved, or a miss has cost."""
     for name, size in (("time_saved_ns", 1), ("time_saved_ms", 1_000_000)):
-        if state == "hit" and type(told.get(name)) in (int, float):
+        if state == "hit" and one_of(type(told.get(name)), (int, float)):
             return int(told[name] * size)
     taken = told.get("time_taken_ns")
     return taken if state == "miss" and type(taken) is int else None

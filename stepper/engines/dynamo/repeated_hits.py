@@ -6,7 +6,8 @@ number that equals 3 is 3. Only what the others see (a size that may be any, how
 dictionary has) and the arguments of the call are looked at again. If nothing differs from a lookup
 that was told in full, the lookup is told by saying so (`stepper.debuggee.told_again`). A tensor can
 be another one of which the same is said, as in each step of a training: which objects two lookups
-have is told of neither, only which arguments of one are the same object.
+have is told of neither, only which arguments of one are the same object. Sizes differ from call to
+call where a server generates, and come again with the next request, so lookups are kept by them.
 
 It is known which entries were tried, and in which order, as long as none was made: the one that
 was hit last is tried first. How long guards take is measured at the first, the second, the fourth,
@@ -30,6 +31,7 @@ from stepper.engines.common.lookup_walk import Call
 from stepper.engines.common.rebuildable import describe_whole
 from stepper.engines.common.shape_conditions import values_in
 from stepper.engines.common.values import unchanged
+from stepper.engines.common.versions import without_torch_function
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate
 from stepper.engines.dynamo.lookup_tries import Tried
@@ -40,10 +42,12 @@ from stepper.model.datum import UNKNOWN, Tensor
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.program import PythonFrame
 from stepper.support.per_object import PerCode
+from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
-_MOST_PLACES = 16
-"""Places of the program from which an entry is called, of each of which a lookup is kept."""
+_MOST_KEPT = 256
+"""Lookups that are kept of an entry: one of each place of the program from which it is called, and
+of each set of sizes that it is called with there."""
 _MOST_VARYING = 32
 """Guards that are looked at again, at most: of more, a lookup is told in full."""
 
@@ -55,9 +59,9 @@ _LEAVE_NO_CHOICE = frozenset(
 )  # fmt: skip
 """Kinds of which all that is told of a value is what they ask for."""
 _LENGTHS = frozenset({"LENGTH_CHECK", "DICT_LENGTH"})
-_ONE_VALUE = frozenset({int, str, bool, type(None)})
+_ONE_VALUE: frozenset[type] = frozenset({int, str, bool, type(None)})
 """Types of values that are the same if they are equal, and of the same type."""
-_NAMED = frozenset({type, type(len), FunctionType, ModuleType, bool, type(None)})
+_NAMED: frozenset[type] = frozenset({type, type(len), FunctionType, ModuleType, bool, type(None)})
 """Types of objects that are told by name, or by a value that they always have."""
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 _SIZES = (".size()[", ".stride()[")
@@ -76,13 +80,16 @@ class _Model(NamedTuple):
     """Guards that may see something else and pass, and what they saw."""
 
 
+_Occasion = tuple[str, tuple[PythonFrame, ...], tuple[torch.Size, ...]]
+"""The thread, the Python stack, and the sizes of the tensors that are arguments."""
+
+
 class _Entry:
     """What is known of an entry, by its transformed code."""
 
     def __init__(self) -> None:
         self.hits = 0
-        self.models: dict[tuple[str, tuple[PythonFrame, ...]], _Model] = {}
-        """By thread and Python stack."""
+        self.models: dict[_Occasion, _Model] = {}
 
 
 class RepeatedHits:
@@ -134,11 +141,7 @@ class RepeatedHits:
         """Keep a lookup that was told in full, if it leaves not too much to be looked at."""
         entry = self._entries.get(call.winner)
         candidate = tried.candidate
-        if (
-            entry is None
-            or len(entry.models) >= _MOST_PLACES
-            or candidate.memory.kept_order is None
-        ):
+        if entry is None or len(entry.models) >= _MOST_KEPT or candidate.memory.kept_order is None:
             return
         values = call.f_locals.values()
         arguments = [(name, describe_whole(value)) for name, value in call.f_locals.items()]
@@ -150,7 +153,7 @@ class RepeatedHits:
         settled = {live.row.source for live, found in asked if _settles(live, found, reader)}
         # Of an argument all that is told of a tensor is compared at each call.
         given = call.f_locals.items()
-        settled |= {f"L['{name}']" for name, value in given if type(value) in _TENSORS}
+        settled |= {f"L['{name}']" for name, value in given if one_of(type(value), _TENSORS)}
         varying = [
             (live._replace(leaf=None), found, tried.guards[found.place])
             for live, found in asked
@@ -159,7 +162,7 @@ class RepeatedHits:
         one_object = _one_object(call.f_locals)
         model = _Model(told, tuple(arguments), one_object, tuple(varying))
         if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
-            entry.models[told.record.thread, call.python_stack] = model
+            entry.models[_occasion(told.record.thread, call.python_stack, call.f_locals)] = model
 
     def tell(
         self,
@@ -186,7 +189,7 @@ class RepeatedHits:
         if (
             entry is None or first is None or first() is not transformed
             or _is_measured(entry.hits + 1)
-            or (model := entry.models.get((thread_name(), python_stack))) is None
+            or (model := entry.models.get(_occasion(thread_name(), python_stack, f_locals))) is None
             or not _has_the_same(model, f_locals)
         ):  # fmt: skip
             return None
@@ -196,6 +199,14 @@ class RepeatedHits:
         if number is not None:
             entry.hits += 1
         return number
+
+
+def _occasion(
+    thread: str, python_stack: tuple[PythonFrame, ...], arguments: dict[str, Any]
+) -> _Occasion:
+    with without_torch_function():  # or a mode of the program's would be asked
+        sizes = [each.shape for each in arguments.values() if one_of(type(each), _TENSORS)]
+    return thread, python_stack, tuple(sizes)
 
 
 def _is_measured(hit: int) -> bool:
@@ -218,7 +229,7 @@ def _has_the_same(model: _Model, arguments: dict[str, Any]) -> bool:
         if name != now:
             return False
         if not unchanged(value, described):
-            if type(value) not in _TENSORS:
+            if not one_of(type(value), _TENSORS):
                 return False
             if not unchanged(value, described._replace(key=id(value))):
                 return False
@@ -255,9 +266,9 @@ def _leaves_no_choice(
     if row.kind in _LENGTHS:
         return type(found.actual) is int
     if row.kind == "EQUALS_MATCH":
-        return type(found.actual) in _ONE_VALUE
+        return one_of(type(found.actual), _ONE_VALUE)
     if row.kind == "ID_MATCH":
-        return type(reader.reach(row.source)) in _NAMED
+        return one_of(type(reader.reach(row.source)), _NAMED)
     return row.kind in _LEAVE_NO_CHOICE or row.source in settled
 
 
@@ -275,7 +286,7 @@ def _settles(live: LiveCheck, found: Check, reader: SafeReader) -> bool:
         return False
     known = (*wanted.shape, *(wanted.stride or ("?",) * len(wanted.shape)))
     device = wanted.device != "None" or actual.meta.device == "cpu"
-    return device and "?" not in known and type(reader.reach(row.source)) in _TENSORS
+    return device and "?" not in known and one_of(type(reader.reach(row.source)), _TENSORS)
 
 
 keep_out()

@@ -26,12 +26,12 @@ from typing import Any, NamedTuple
 import torch
 
 from stepper.engines.common.shape_conditions import IN_CPP, same_object_as, values_in
-from stepper.engines.common.versions import without_overrides
+from stepper.engines.common.versions import without_torch_function
 from stepper.engines.dynamo import guard_tree
 from stepper.engines.dynamo.guard_times import ask_leaf, tree_time
 from stepper.engines.dynamo.guard_tree import Check, dict_passes
 from stepper.model.cache import GuardRow, Verdict
-from stepper.support.words import classes_of, is_plain, plain_text
+from stepper.support.words import classes_of, is_plain, one_of, plain_text
 
 MAX_KEYS = 1000
 """A dictionary with more keys is not searched for a key whose comparison could run code."""
@@ -142,7 +142,7 @@ class SafeReader:
         """
         found = self._reached.get(source, _NONE)
         if found is _NONE:
-            with without_overrides():
+            with without_torch_function():
                 return self._reach(source)
         return found
 
@@ -179,7 +179,7 @@ class SafeReader:
                 return Answer(Verdict.UNKNOWN, value, reached, _NOT_AGAIN)
             if row.depth == 0:
                 return self._call(check.leaf, value, reached)
-            with without_overrides():  # as Dynamo does below the root
+            with without_torch_function():  # as Dynamo does below the root
                 return self._call(check.leaf, value, reached)
         except Exception as error:  # torch's own, in a leaf: Dynamo would take it for a miss
             return Answer(
@@ -217,7 +217,7 @@ class SafeReader:
             return looked
         try:
             code, names = _compiled(condition), {**scope, **self._roots}
-            with without_overrides():
+            with without_torch_function():
                 began = perf_counter_ns()
                 passed = bool(eval(code, names))
                 spent = perf_counter_ns() - began
@@ -236,7 +236,7 @@ class SafeReader:
                 saw[source] = self.reach(source)
             except (MissingValue, WouldRunUserCode) as error:
                 return Answer(Verdict.UNKNOWN, why=str(error))
-            if type(saw[source]) not in _NUMBERS:
+            if not one_of(type(saw[source]), _NUMBERS):
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
         return Answer(Verdict.PASS, saw=saw)
 
@@ -269,7 +269,7 @@ class SafeReader:
             return Answer(Verdict.UNKNOWN, value, reached, OF_THE_COMPILER)
         names = {**scope, **self._roots}
         failing = []
-        with without_overrides():
+        with without_torch_function():
             for part in row.code:
                 began = perf_counter_ns()
                 if not eval(_compiled(part), names):
@@ -357,11 +357,11 @@ def _of_class(value: Any, argument: Any) -> Any:
 
 
 def _listed(value: Any, argument: Any) -> Any:
-    return list(value) if type(value) in _CONTAINERS else _refuse(value, argument)
+    return list(value) if one_of(type(value), _CONTAINERS) else _refuse(value, argument)
 
 
 def _of_tensor(value: Any, method: Callable[[Any], Any]) -> Any:
-    return method(value) if type(value) in _TENSORS else _refuse(value, method)
+    return method(value) if one_of(type(value), _TENSORS) else _refuse(value, method)
 
 
 def _keys(value: Any, argument: Any) -> Any:
@@ -398,7 +398,7 @@ def attribute(value: Any, name: str) -> Any:
     if _is_subclass(type, kind):
         return _class_attribute(value, name)
     found = _in_classes(kind, name)
-    if found is not _NONE and type(found) in _C_DESCRIPTORS:
+    if found is not _NONE and one_of(type(found), _C_DESCRIPTORS):
         try:
             return found.__get__(value, kind)
         except (AttributeError, IndexError):
@@ -490,7 +490,7 @@ def _instance_dict(value: Any, kind: type) -> dict[str, Any] | None:
     descriptor = _in_classes(kind, "__dict__")
     if descriptor is _NONE:
         return None
-    if type(descriptor) not in (types.GetSetDescriptorType, types.MemberDescriptorType):
+    if not one_of(type(descriptor), (types.GetSetDescriptorType, types.MemberDescriptorType)):
         raise WouldRunUserCode(f"{plain_text(kind)} decides for itself what its attributes are")
     found = descriptor.__get__(value, kind)
     return found if type(found) is dict else None
@@ -506,7 +506,7 @@ def _class_attribute(value: type, name: str) -> Any:
         raise MissingValue(f"class {plain_text(value)} has no attribute {name!r}")
     if type(found) is staticmethod:
         return found.__func__
-    if type(found) not in (types.FunctionType, property) and (
+    if not one_of(type(found), (types.FunctionType, property)) and (
         _in_classes(type(found), "__get__") is not _NONE
     ):
         raise WouldRunUserCode(f".{name} is a {plain_text(type(found))}")
@@ -550,11 +550,13 @@ def _harmless(kind: str, code: tuple[str, ...], value: object) -> bool:
     if kind in _READS_C_DATA:
         return True
     if kind in _ABOUT_CONTAINERS:
-        return type(value) in _CONTAINERS and (type(value) is not dict or _plainly_keyed(value))
+        return one_of(type(value), _CONTAINERS) and (
+            type(value) is not dict or _plainly_keyed(value)
+        )
     if kind == "TENSOR_MATCH" and not _is_subclass(torch.Tensor, type(value)):
         return True  # their types are compared first, and they differ
     if kind in _ABOUT_TENSORS:
-        return type(value) in _TENSORS | _CONTAINERS or is_plain(type(value))
+        return one_of(type(value), _TENSORS | _CONTAINERS) or is_plain(type(value))
     if kind == "EQUALS_MATCH":
         return _plain_throughout(value)
     return False
@@ -564,6 +566,6 @@ def _plain_throughout(value: object, depth: int = 3) -> bool:
     kind = type(value)
     if is_plain(kind) or _is_subclass(type, kind) or kind is types.FunctionType:
         return True
-    if kind in (tuple, list, frozenset, set) and depth:
+    if one_of(kind, (tuple, list, frozenset, set)) and depth:
         return all(_plain_throughout(item, depth - 1) for item in value)  # type: ignore[attr-defined]  # its exact type was asked for
     return False

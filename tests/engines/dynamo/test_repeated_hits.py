@@ -5,12 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 import torch
+from torch.overrides import TorchFunctionMode
 
 from stepper.model.trace import EventKind, Outcome, Translation
 from stepper.recording.errors import RecordingError
@@ -182,6 +184,54 @@ def test_of_other_tensors_it_is_told_what_they_are_and_which_are_one(tmp_path: P
         assert (values["L['x']"] == values["L['y']"]) == (x is y)
     recording.close()
     assert repeats(path) >= 3
+
+
+def test_sizes_that_return_repeat_the_lookup_that_had_them(tmp_path: Path) -> None:
+    path = tmp_path / "r.stepper"
+    compiled = torch.compile(lambda x, y: x * 2 + y, backend="eager", dynamic=True)
+    sizes = [3, 4, 5, 6] * 5
+    pairs = [(torch.ones(size), torch.ones(size)) for size in sizes]
+    recording = record(path, *[lambda x=x, y=y: compiled(x, y) for x, y in pairs])
+    found = [told(recording, each) for each in hits(recording)]
+    recording.close()
+    assert len(found) == 19
+    for size, each in zip(sizes[1:], found, strict=True):
+        assert each == found[sizes.index(size, 1) - 1]
+    # All but the measured ones and the first of each size are told again.
+    assert repeats(path) >= 19 - len(MEASURED) - 4
+
+
+class Seeing(TorchFunctionMode):
+    """Sees what is called of torch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen: list[str] = []
+
+    def __torch_function__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
+        self.seen.append(str(func))
+        return func(*args, **(kwargs or {}))
+
+
+def test_a_mode_of_the_program_sees_nothing_of_it(tmp_path: Path) -> None:
+    def seen(watch: Callable[..., object]) -> list[str]:
+        torch.compiler.reset()
+        compiled = torch.compile(lambda x: x * 2, backend="eager", dynamic=True)
+        mode = Seeing()
+
+        def call(x: torch.Tensor) -> None:
+            with mode:
+                compiled(x)
+
+        tensors = [torch.ones(size) for size in (3, 3, 4, 3, 4, 3, 4, 3)]
+        watch(*[partial(call, x) for x in tensors])
+        return mode.seen
+
+    def plainly(*calls: Callable[[], object]) -> None:
+        for call in calls:
+            call()
+
+    assert seen(lambda *calls: record(tmp_path / "r.stepper", *calls).close()) == seen(plainly)
 
 
 def test_a_new_entry_is_tried_before_the_one_that_was_hit_again_and_again(tmp_path: Path) -> None:
