@@ -27,7 +27,7 @@ import msgspec
 from stepper.analysis.guard_uses import checked
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import wanted_by
-from stepper.client.names import program_name
+from stepper.client.names import program_file
 from stepper.client.text import node_line, one_line, short_name
 from stepper.model.program import Code
 from stepper.model.resume_names import BEGINS
@@ -171,13 +171,11 @@ def _file(recording: Recording, filename: str) -> str:
     """A file's name without its folders; empty: it is the program itself, which may be called
     otherwise on the other side."""
     name = os.path.basename(filename)
-    return "" if name == recording.derived(ran_file) else name
+    return "" if name == recording.derived(_program) else name
 
 
-def ran_file(recording: Recording) -> str:
-    """The name of the file that was run, as a script or as a module."""
-    name = program_name(recording.facts)
-    return f"{name.rpartition('.')[2]}.py" if name.startswith("-m ") else name
+def _program(recording: Recording) -> str:
+    return program_file(recording.facts)
 
 
 def _same(one: str, other: str) -> bool:

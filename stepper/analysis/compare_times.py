@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.cache_answers import answers, asking, saved_text
-from stepper.analysis.compare_recordings import ran_file
 from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
 from stepper.analysis.line import Line
 from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
+from stepper.client.names import program_file
 from stepper.client.text import function_name, plural, short_path, time_words
 from stepper.model.timing import CacheAnswer
 from stepper.recording.reader import Recording
@@ -52,7 +52,7 @@ def time_diff_lines(a: Recording, b: Recording) -> Iterator[Line]:
     least = _LEAST * max(one.total, other.total)
     phases = _changes(_of_phases(one), _of_phases(other))
     yield from _rows("by phase, with all in its midst", phases, least)
-    ran = ran_file(a), ran_file(b)
+    ran = program_file(a.facts), program_file(b.facts)
     own, its = ran if ran[0] != ran[1] else ("", "")
     lines = _changes(_of_lines(one, a, unnamed=own), _of_lines(other, b, unnamed=its))
     yield from _rows("by line while tracing, with what was inlined from there", lines, least)

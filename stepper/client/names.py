@@ -125,6 +125,12 @@ def program_name(facts: SessionFacts | None) -> str:
     return os.path.basename(argv[0])
 
 
+def program_file(facts: SessionFacts | None) -> str:
+    """The name of the file that was run, as a script or as a module, without the folders."""
+    name = program_name(facts)
+    return f"{name.rpartition('.')[2]}.py" if name.startswith("-m ") else name
+
+
 def brief_breakpoint(breakpoint: Breakpoint) -> str:
     """A breakpoint as it is written, but for its file: `…/modeling_gpt2.py:274, once`."""
     if breakpoint.kind is not BreakpointKind.LINE:
