@@ -125,11 +125,11 @@ def test_who_holds_an_object_is_named() -> None:
 
     holder = {"here": Held}
 
-    def uses(x: torch.Tensor, it: Any) -> torch.Tensor:
+    def held_by(x: torch.Tensor, it: Any) -> torch.Tensor:
         return x * it.factor  # a comment: at 1 in itself
 
-    torch.compile(uses, backend="eager")(torch.ones(2), Held)
-    (entry,) = cache.list(uses)
+    torch.compile(held_by, backend="eager")(torch.ones(2), Held)
+    (entry,) = cache.list(held_by)
     (line,) = BOOK.view(entry.id).entry.lifelines
     assert any("here" in text for text in line.holders), line.holders
     del holder
