@@ -205,7 +205,11 @@ def _occasion(
     thread: str, python_stack: tuple[PythonFrame, ...], arguments: dict[str, Any]
 ) -> _Occasion:
     with without_torch_function():  # or a mode of the program's would be asked
-        sizes = [each.shape for each in arguments.values() if one_of(type(each), _TENSORS)]
+        sizes = [
+            each.shape
+            for each in arguments.values()
+            if type(each) is torch.Tensor or type(each) is torch.nn.Parameter
+        ]
     return thread, python_stack, tuple(sizes)
 
 
