@@ -506,6 +506,7 @@ def checked() -> Call:
         _C.check_obj_id(module, id(module))
         _C.check_type_id(module, id(Module))
         _C.instance_dict(module)
+        assert _C.class_name(Module).endswith("Module")
         _C.fields(module)
         _C.no_aliasing(module, Module, Module, *range(20))
         check = _C.ClassCheck(Module, holds)
