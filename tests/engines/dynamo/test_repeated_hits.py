@@ -209,7 +209,8 @@ class Seeing(TorchFunctionMode):
         self.seen: list[str] = []
 
     def __torch_function__(self, func: Any, _: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.seen.append(str(func))
+        if not torch.compiler.is_compiling():
+            self.seen.append(str(func))
         return func(*args, **(kwargs or {}))
 
 
