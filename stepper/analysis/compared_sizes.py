@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepper.analysis.needed import OF_CONSTANTS
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
 _LOCAL = frozenset({"LOAD_FAST", "LOAD_FAST_BORROW", "LOAD_FAST_CHECK"})
 _STORED = frozenset({"STORE_FAST", "DELETE_FAST"})
-_CONSTANT = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
 _ITEM = frozenset({("BINARY_SUBSCR", ""), ("BINARY_OP", "[]")})
 _KNOWN = frozenset({(">=", "0"), ("<", "0")})
 """What is known of every size."""
@@ -50,9 +50,9 @@ def _compares(rows: Sequence[Instruction], name: str, dim: int) -> bool:
     return (
         (tensor.opname in _LOCAL and tensor.argrepr == name)
         and (shape.opname, shape.argrepr) == ("LOAD_ATTR", "shape")
-        and (index.opname in _CONSTANT and index.argrepr == str(dim))
+        and (index.opname in OF_CONSTANTS and index.argrepr == str(dim))
         and (item.opname, item.argrepr) in _ITEM
-        and constant.opname in _CONSTANT
+        and constant.opname in OF_CONSTANTS
         and compared.opname == "COMPARE_OP"
         and (_operator(compared), constant.argrepr) not in _KNOWN
     )

@@ -55,4 +55,6 @@ def _inlined(recording: Recording, function: str) -> Iterator[Line]:
                 break
     for item, label, moment in into.values():
         title = compiled_title(recording, item)
-        yield Line(f"  {label} is inlined in {title}: what it reads is guarded there", moment)
+        yield Line(
+            f"  {label} is inlined in {title}: if what it reads is guarded, then there", moment
+        )

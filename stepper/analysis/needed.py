@@ -42,7 +42,8 @@ _THROUGH = ("zip", "enumerate", "list", "tuple", "map", "reversed", "sum", "iter
 _OPERANDS = 5
 """As many values as a call of one of them takes, with itself and what CPython puts there."""
 
-_OF_CONSTANTS = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
+OF_CONSTANTS = frozenset({"LOAD_CONST", "LOAD_SMALL_INT"})
+"""Instructions that load a constant of the program's text."""
 _JUMP = 3
 """As many instructions before a jump the last operand stands of the comparison that decides it."""
 
@@ -139,7 +140,7 @@ def asks_whether_equal(recording: Recording, cause: ShapeStep) -> bool:
     rows = recording.code(frame.code).instructions[max(0, at - _JUMP) : at + 1]
     pairs = [*itertools.pairwise(rows)][::-1]
     operand = next((before for before, row in pairs if row.opname == "COMPARE_OP"), None)
-    return operand is not None and operand.opname not in _OF_CONSTANTS
+    return operand is not None and operand.opname not in OF_CONSTANTS
 
 
 def _of_container(row: Instruction, stack: list[Value]) -> Use | None:

@@ -67,14 +67,12 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         for each in found
         if each.rule in _FOR_EACH or (each.rule in _FOR_ONE and not each.changes)
     ]
-    advised, found = (
-        found,
-        [
-            each
-            for each in found
-            if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
-        ],
-    )
+    advised = found
+    found = [
+        each
+        for each in advised
+        if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
+    ]
     beside = [each for each in advised if each not in found]
     # What saves an entry only if a size of 0 or 1 is no number, either, is told together with that.
     only_together = [each for each in found if each.rule in _FOR_ONE and _needs_more(history, each)]
@@ -164,9 +162,9 @@ def _beside(entries: Entries, found: list[Advice], beside: list[Advice]) -> Iter
 
     about = {(each.source, each.aspect): Changing(entries, each) for each in entries.history.series}
     for each in beside:
-        it = about[each.source, each.aspect]
-        alike = (one for one in found if one.aspect.what in HANDED_OVER)
-        first = next((one for one in alike if calls(one) and calls(one) <= calls(each)), None)
+        it, changed = about[each.source, each.aspect], calls(each)
+        alike = ((one, calls(one)) for one in found if one.aspect.what in HANDED_OVER)
+        first = next((one for one, when in alike if when and when <= changed), None)
         if first is None or not each.changes:
             continue
         ways = " or ".join(_worded(entries, change, beside) for change in each.changes)

@@ -129,10 +129,13 @@ def debug(function: Callable[P, T]) -> Callable[P, T]:
     inner: object = function
     # What `torch.compile` returns, and other wrappers, lead to what is translated.
     for _ in range(_MOST_WRAPPERS):
-        if isinstance(inner, functools.partial):
-            inner = inner.func
+        wrapper = inner
+        if isinstance(wrapper, functools.partial):
+            inner = wrapper.func
         else:
-            inner = getattr(inner, "__wrapped__", getattr(inner, "_orig_mod", inner))
+            inner = getattr(wrapper, "__wrapped__", getattr(wrapper, "_orig_mod", wrapper))
+        if inner is wrapper:
+            break
     called = "forward" if hasattr(type(inner), "forward") else "__call__"
     name = getattr(inner, "__qualname__", None) or f"{type(inner).__qualname__}.{called}"
     session = start.current() or _begin_on_terminal()

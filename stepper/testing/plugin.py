@@ -209,12 +209,13 @@ def _limits(item: pytest.Item) -> Limits:
     from stepper.analysis.limits import Limits
 
     given: dict[str, float] = {}
-    if (mark := item.get_closest_marker(_SECONDS)) is not None:
-        if len(mark.args) != 1 or mark.kwargs:
-            pytest.fail(f"the mark {_SECONDS} takes a number of seconds", pytrace=False)
-        given["seconds"] = mark.args[0]
-    for mark in reversed([*item.iter_markers(_MARK)]):  # the nearest last
-        given |= _named(mark, Limits.__struct_fields__)
+    for mark in reversed([*item.iter_markers()]):  # the nearest last
+        if mark.name == _MARK:
+            given |= _named(mark, Limits.__struct_fields__)
+        elif mark.name == _SECONDS:
+            if len(mark.args) != 1 or mark.kwargs:
+                pytest.fail(f"the mark {_SECONDS} takes a number of seconds", pytrace=False)
+            given["seconds"] = mark.args[0]
     try:
         return Limits(**given)  # type: ignore[arg-type]  # which are numbers of what is said there
     except ValueError as refused:

@@ -288,7 +288,7 @@ except torch._dynamo.exc.Unsupported:
     [
         ("in_a_loop", "in_a_loop: it was given up, and runs uncompiled: "),
         ("in_one_graph", "in_one_graph: its compilation failed: "),
-        ("scaled", "  scaled is inlined in 0/0 whole: what it reads is guarded there"),
+        ("scaled", "  scaled is inlined in 0/0 whole: if what it reads is guarded, then there"),
     ],
 )
 def test_a_function_without_an_entry_is_told_what_became_of_it(

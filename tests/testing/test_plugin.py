@@ -115,6 +115,12 @@ class TestClass:
     def test_lifted(self):
         compiled(broken)(torch.ones(2))
 
+@pytest.mark.stepper_limits(seconds=0)
+class TestSeconds:
+    @pytest.mark.stepper_max_compile_seconds(3600)
+    def test_the_other_mark_is_nearer(self):
+        compiled(lambda x: x + 1)(torch.ones(2))
+
 @pytest.mark.stepper_limits(graphs="two")
 def test_words():
     pass
@@ -193,7 +199,7 @@ def test_marks_of_a_class_and_a_module_hold_together_and_the_nearest_counts(
     pytester: pytest.Pytester,
 ) -> None:
     result = run(pytester, NESTED_MARKS)
-    result.assert_outcomes(passed=1, failed=4)
+    result.assert_outcomes(passed=2, failed=4)
     result.stdout.fnmatch_lines(
         [
             "*TestClass.test_of_the_class*",

@@ -35,7 +35,7 @@ from stepper.engines.common.shape_conditions import (
     values_in,
 )
 from stepper.engines.common.tensors import fake_tensor_meta
-from stepper.engines.common.versions import source_name
+from stepper.engines.common.versions import source_name, without_torch_function
 from stepper.engines.common.words import object_text
 from stepper.engines.dynamo.versions import SHAPE_SCOPE, cache
 from stepper.model.cache import GuardCheck, GuardRow, Verdict
@@ -267,7 +267,7 @@ class GuardTree:
         """Ask one check; see `ask`. `brief`: only the verdict is of interest."""
         if check.row.depth == 0:
             return self._ask(check, f_locals, brief)
-        with cache.without_torch_function():  # as Dynamo does below the root
+        with without_torch_function():  # as Dynamo does below the root
             return self._ask(check, f_locals, brief)
 
     def _ask(self, check: Check, f_locals: dict[str, Any], brief: bool) -> GuardCheck:

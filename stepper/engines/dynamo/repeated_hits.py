@@ -205,7 +205,7 @@ def _occasion(
     thread: str, python_stack: tuple[PythonFrame, ...], arguments: dict[str, Any]
 ) -> _Occasion:
     with without_torch_function():  # or a mode of the program's would be asked
-        sizes = [
+        sizes = [  # `one_of` would take three times as long, and each call waits for this
             each.shape
             for each in arguments.values()
             if type(each) is torch.Tensor or type(each) is torch.nn.Parameter

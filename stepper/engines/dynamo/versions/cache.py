@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from types import CodeType, MethodType
 from typing import Any, cast
 
-import torch
 from torch._C._dynamo import eval_frame as _native
 from torch._C._dynamo.guards import (
     DictGuardManager,
@@ -146,9 +145,6 @@ def stop_counting_runs() -> None:
 
 
 # -- guards ------------------------------------------------------------------------------------
-
-without_torch_function = torch._C.DisableTorchFunction
-"""While it lasts, no `__torch_function__` is called, as below the root of a guard tree."""
 
 
 def is_invalidation(module: object, function: str) -> bool:
