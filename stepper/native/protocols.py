@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from stepper.native.tracing.side_effects import SideEffects
     from stepper.native.tracing.symbolic_shapes import SymbolicShapes
     from stepper.native.variables.base import Guards, VariableTracker
+    from stepper.native.variables.ctx_manager import ExitVariable
 
 
 class Output(Protocol):
@@ -50,6 +51,7 @@ class Output(Protocol):
     altered: the memory of fake tensors that operators have changed.
     handled: whether it would be noticed if the frame is run again.
     modes: what makes the other modes in which operators run.
+    exits: exit functions of contexts that code is to leave, each with what the graph is to leave.
     mutables: sources of containers and objects that the frame might change, by name.
     keys: sources of what is told apart from other objects as a key.
     """
@@ -73,6 +75,7 @@ class Output(Protocol):
     handled: bool
     broken: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]
+    exits: tuple[tuple[ExitVariable, VariableTracker], ...]
     transforms: tuple[object, ...]
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
@@ -174,7 +177,7 @@ class Translator(Protocol):
     stack: list[VariableTracker]
     symbolic_locals: dict[str, VariableTracker]
     f_locals: dict[str, object]
-    block_stack: list[tuple[int, VariableTracker]]
+    block_stack: list[tuple[int, ExitVariable]]
     kw_names: tuple[str, ...]
     parent: Translator | None
     root: Translator
@@ -255,7 +258,7 @@ class Position(NamedTuple):
     instruction_pointer: int
     stack: tuple[VariableTracker, ...]
     symbolic_locals: dict[str, VariableTracker]
-    block_stack: tuple[tuple[int, VariableTracker], ...]
+    block_stack: tuple[tuple[int, ExitVariable], ...]
     handled: tuple[VariableTracker, ...]
 
 

@@ -33,6 +33,7 @@ from torch._C._dynamo.guards import (
     TensorGuards,
     set_is_in_mode_without_ignore_compile_internals,
 )
+from torch._dispatch.python import enable_python_dispatcher
 from torch._functorch import apis, eager_transforms, vmap
 from torch._higher_order_ops import wrap
 from torch._library.custom_ops import CustomOpDef
@@ -268,10 +269,17 @@ def enter_without_hooks(message: str) -> AbstractContextManager[object]:
     return _enter(_without_hooks(message))
 
 
-def leave_mode(context: AbstractContextManager[object]) -> None:
-    """Leave what such a node has entered."""
+def leave_mode(context: AbstractContextManager[object], again: bool = False) -> None:
+    """Leave what such a node has entered.
+
+    again: it is autocast, and entered again at once: what it has cast is not cast again then.
+    """
     _entered.contexts.remove(context)
+    if again:
+        torch.autocast_increment_nesting()
     context.__exit__(None, None, None)
+    if again:
+        torch.autocast_decrement_nesting()
 
 
 def end_modes(grad_enabled: bool) -> None:
@@ -309,6 +317,12 @@ def without_autocast_cache() -> Iterator[None]:
 def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
     """What makes another such context."""
     return made.device, made.fast_dtype, made._enabled, made._cache_enabled
+
+
+def autocast_before(entered: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
+    """What makes a context in which it is as it was before this one was entered."""
+    kept: Any = entered
+    return kept.device, kept.prev_fastdtype, kept.prev, kept.prev_cache_enabled
 
 
 # -- operators that are given functions ------------------------------------------------------------
@@ -501,6 +515,12 @@ def version_of(tensor: torch.Tensor) -> int | None:
     """How often a tensor was changed in place; None: it was made in inference mode, and nobody
     counts."""
     return None if tensor.is_inference() else int(tensor._version)
+
+
+def python_dispatcher() -> AbstractContextManager[object]:
+    """While it lasts, operators are done as torch's Python does them, where it does."""
+    found: AbstractContextManager[object] = enable_python_dispatcher()
+    return found
 
 
 def with_version(tensor: torch.Tensor) -> torch.Tensor:

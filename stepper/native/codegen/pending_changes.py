@@ -15,6 +15,7 @@ from stepper.native.variables.base import DELETED, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
+from stepper.native.variables.ctx_manager import left
 from stepper.native.variables.dicts import ConstDictVariable, follow_steps, write_items
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
@@ -222,6 +223,14 @@ def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
         watcher.needs(codegen, [*roots, *changed])
     if codegen.tx.output.side_effects.pending or codegen.tx.f_code.co_cellvars:
         keep_sources(codegen, [*roots, *changed])
+    exits = codegen.tx.output.exits
+    for leave, _ in reversed(exits):
+        leave.leave(codegen.tx)
+    for _, exit_function in exits:
+        codegen.load_callable(left)
+        codegen(exit_function)
+        codegen.call(1)
+        codegen.pop_top()
 
 
 def write_grad_mode(codegen: PyCodegen) -> None:

@@ -36,6 +36,7 @@ from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.tracing.symbolic_shapes import SymbolicShapes
 from stepper.native.variables.base import NO_GUARDS, Arguments, Guards, Keywords, VariableTracker
+from stepper.native.variables.ctx_manager import ExitVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable
@@ -57,6 +58,8 @@ from stepper.native.versions import (
     inference_mode,
     is_view,
     is_wrapped,
+    leave_mode,
+    python_dispatcher,
     set_grad_enabled,
     transforms_active,
     version_of,
@@ -163,6 +166,9 @@ class OutputGraph:
         """Whether inference mode is active. Operators run on fake tensors outside of it."""
         self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
         """What makes the modes in which operators run, beside the gradient mode."""
+        self.exits: tuple[tuple[ExitVariable, VariableTracker], ...] = ()
+        """The exit functions of contexts that code has entered and is to leave, behind that of what
+        the graph has entered instead."""
         self.transforms: tuple[object, ...] = ()
         """What makes those transforms of `torch.func` active in which operators run."""
         self.bodies: dict[str, torch.fx.GraphModule] = {}
@@ -415,6 +421,8 @@ class OutputGraph:
                 if self.state.inference:
                     stack.enter_context(inference_mode(False))
                 set_grad_enabled(self.grad_enabled and not self.inference)
+                if self.shapes.inputs or self.shapes.unbacked:  # not all of C takes symbols
+                    stack.enter_context(python_dispatcher())
                 if self.transforms:
                     stack.enter_context(transforms_active(self.transforms))
                 if op == "call_method":
@@ -558,6 +566,10 @@ class OutputGraph:
             elif last is not None:
                 mode = last.args[0] is True
             last = node if sets else None
+            left = node is not None and node.target is leave_mode and node.args[0]
+            if left and left is node.prev:
+                self._erase(node)
+                self._erase(left)
             if not sets and node is not None and node.target in OF_MODES:
                 mode = None  # they may set it, too
 

@@ -46,6 +46,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builder import VariableBuilder
 from stepper.native.variables.builtin import BuiltinVariable, binary_op
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.ctx_manager import ExitVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import (
     ExceptionVariable,
@@ -102,7 +103,7 @@ class InstructionTranslatorBase(Instructions):
         self.stack: list[VariableTracker] = []
         self.symbolic_locals = symbolic_locals
         self.f_locals: dict[str, object] = {}
-        self.block_stack: list[tuple[int, VariableTracker]] = []
+        self.block_stack: list[tuple[int, ExitVariable]] = []
         self.kw_names: tuple[str, ...] = ()
         self.handled: list[ExceptionVariable] = []
         self.current_speculation = None
@@ -403,13 +404,16 @@ class InstructionTranslator(InstructionTranslatorBase):
                 raised_at = self._exception_before(error)
                 if raised_at is not None and raised_at != at:
                     raise RestartAnalysis(raised_at, reason) from None
-                for entered, _ in blocks:
-                    raise RestartAnalysis(entered, reason) from None
+                for entered, leave in blocks:
+                    if leave.manager is None:
+                        raise RestartAnalysis(entered, reason) from None
                 if self.output.altered:
                     raise RestartAnalysis(at, reason) from None
                 self.output.rollback(mark)
                 self.stack, self.symbolic_locals = stack, symbolic_locals
                 self.kw_names, self.instruction_pointer = kw_names, at
+                for _, leave in reversed(blocks):
+                    leave.leave(self, True)
                 self.output.translation.graph_broke(self, self.instructions[at], reason)
                 return
             if not more:

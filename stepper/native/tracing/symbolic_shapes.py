@@ -17,9 +17,9 @@ What becomes a symbol is Dynamo's choice, too:
   differs from the call that was captured before is a symbol from then on.
 
 Zero and one are never symbols, but for floats: too much depends on them. Nor are the sizes of
-parameters and of what modules hold. A symbol has a value here while code is captured: what is
-marked as unbacked (`mark_unbacked`, `unbacked_sources`) is a symbol that may come to be a number,
-as if by `maybe_mark_dynamic`.
+parameters and buffers and of what torch's own modules hold, and the numbers of all modules. A
+symbol has a value here while code is captured: what is marked as unbacked (`mark_unbacked`,
+`unbacked_sources`) is a symbol that may come to be a number, as if by `maybe_mark_dynamic`.
 
 The alternative, to guess from the code which sizes are going to change, captures programs with
 fixed sizes worse than they deserve; the second capture is the price of knowing.
@@ -132,7 +132,7 @@ class SymbolicShapes:
     inputs: those that have symbols, by the names of their sources.
     causes: why sizes and numbers are to be symbols: by the names of their sources and, of sizes,
         the dimension.
-    modules: names of sources of modules: what these hold has no symbols.
+    modules: whether modules are of a class of torch's, by the names of their sources.
     scalars: whether elements of tensors are symbols without a value.
     unbacked: whether there are such symbols.
     """
@@ -148,7 +148,7 @@ class SymbolicShapes:
         self.causes: dict[tuple[str, int | None], Cause] = {}
         self._known = known
         self.inputs: dict[str, SymbolicInput] = {}
-        self.modules: set[str] = set()
+        self.modules: dict[str, bool] = {}
         self.unbacked = False
         self.scalars = one_graph or _is_set("capture_scalar_outputs")
         sizes = one_graph or _is_set("capture_dynamic_output_shape_ops")
@@ -228,7 +228,7 @@ class SymbolicShapes:
             *marks.get("_dynamo_strict_unbacked_indices", ()),
         )
         changes = self._changes(source.name(), value.shape)
-        fixed = type(value) is not torch.Tensor or self._of_module(source)
+        fixed = type(value) is not torch.Tensor or self._of_module(source, is_tensor=True)
         if is_view(value) and value.requires_grad:
             return None  # a fake tensor of its own would be a leaf
         sizes: list[Any] = []
@@ -267,11 +267,15 @@ class SymbolicShapes:
     def _general_cause(self) -> Cause:
         return Cause.ASKED if self.dynamic else Cause.CHANGED
 
-    def _of_module(self, source: Source) -> bool:
+    def _of_module(self, source: Source, *, is_tensor: bool = False) -> bool:
+        """Whether a module holds it; a tensor, as a buffer, unless the class is torch's."""
+        name = source.name()
         while isinstance(source, ChainedSource):
             source = source.base
-            if source.name() in self.modules:
-                return True
+            base = source.name()
+            if base in self.modules:
+                of_torch = self.modules[base]
+                return of_torch or not is_tensor or name.startswith(f"{base}._buffers[")
         return False
 
     @contextlib.contextmanager

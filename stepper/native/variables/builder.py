@@ -200,7 +200,8 @@ class VariableBuilder:
             items = [ConstantVariable(v) for v in (value.start, value.stop, value.step)]
             return SliceVariable(items, source=self.source, guards=guards)
         if issubclass(kind, torch.nn.Module) and "_parameters" in value.__dict__:
-            self.tx.output.shapes.modules.add(self.source.name())
+            of_torch = module_of(kind).startswith(("torch.nn.", "torch.ao."))
+            self.tx.output.shapes.modules[self.source.name()] = of_torch
             guards = self.install_guards(GuardBuilder.NN_MODULE, value)
             return NNModuleVariable(
                 value, source=self.source, guards=guards,
@@ -334,6 +335,10 @@ class VariableBuilder:
         owner = self.tx.build(AttrSource(self.source, "__self__"), value.__self__)
         if not isinstance(function, BaseUserFunctionVariable):
             return UserDefinedObjectVariable(value, source=self.source, guards=guards)
+        if isinstance(value.__self__, torch.autocast):
+            known = ctx_manager.existing_exit(self.tx, value, self.source, owner)
+            if known is not None:
+                return known.with_guards(guards | function.guards)
         options = VariableTracker.propagate(function, owner)
         return UserMethodVariable(
             function, owner, source=self.source, guards=guards | options["guards"]

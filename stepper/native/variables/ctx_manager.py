@@ -6,18 +6,18 @@ from __future__ import annotations
 import contextlib
 import types
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import torch
 import torch.nn.attention
 
-from stepper.native.exc import unimplemented
+from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.class_dicts import has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import is_original, require
-from stepper.native.source import CallSource, ConstantSource, Source
+from stepper.native.source import AttrSource, CallSource, ConstantSource, Source
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
@@ -30,6 +30,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import (
     TRANSFORMS,
     autocast_arguments,
+    autocast_before,
     enter_autocast,
     enter_inference_mode,
     enter_record_function,
@@ -89,7 +90,7 @@ def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
 class ContextManagerVariable(VariableTracker):
     """An object of which the graph knows what `with` does."""
 
-    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
+    def enter(self, tx: Translator) -> tuple[ExitVariable, VariableTracker]:
         """What `with` does at its beginning: the exit function, and what `as` gets."""
         raise NotImplementedError
 
@@ -98,13 +99,37 @@ class ContextManagerVariable(VariableTracker):
 class ExitVariable(VariableTracker):
     """The exit function of a context."""
 
-    leave: Callable[[Translator], None]
-    """Does what leaving the context does."""
+    leave: Callable[..., None]
+    """Does what leaving the context does; see `leave_mode` for what it can be given besides."""
+    manager: VariableTracker | None = None
+    """The context, if code can enter it, too: then the graph can be broken in its block."""
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return () if self.manager is None else [self.manager]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        if self.manager is None:
+            raise self.refuse("reconstruction")
+        codegen.load_callable(entered)
+        codegen(self.manager)
+        codegen.call(1)
+        codegen.load_attr("__exit__")
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         self.leave(tx)
         tx.leave_block(self)
         return ConstantVariable(None)
+
+
+def entered(manager: contextlib.AbstractContextManager[object]) -> object:
+    """The same context, entered."""
+    manager.__enter__()
+    return manager
+
+
+def left(exit_function: Callable[[None, None, None], object]) -> None:
+    """Leave a context by its exit function."""
+    exit_function(None, None, None)
 
 
 @tracker_class
@@ -164,6 +189,35 @@ def existing_autocast(
     return ModeVariable(torch.autocast, arguments, source=source, guards=guards)
 
 
+def existing_exit(
+    tx: Translator, value: types.MethodType, source: Source, manager: VariableTracker
+) -> VariableTracker | None:
+    """The exit function of an autocast that was entered before the frame; None: it is none."""
+    context = value.__self__
+    assert isinstance(context, torch.autocast)
+    if value.__func__ is not torch.autocast.__exit__ or "prev" not in vars(context):
+        return None
+    before = CallSource(AttrSource(source, "__self__"), autocast_before)
+    given = tx.build(before, autocast_before(context)).unpack(tx)
+    options = VariableTracker.propagate(manager, given)
+    arguments = tuple(each.as_python_constant() for each in given)
+    return ExitOfCodeVariable(ModeVariable(torch.autocast, arguments), source=source, **options)
+
+
+@tracker_class
+class ExitOfCodeVariable(VariableTracker):
+    """The exit function of an autocast that code has entered: the graph enters what makes it as
+    it was before, and code leaves it once the graph has run."""
+
+    before: ModeVariable
+    """The context that makes it as it was before."""
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        leave, _ = self.before.enter(tx)
+        _note(tx.output, "exits", (*tx.output.exits, (leave, self)))
+        return ConstantVariable(False)
+
+
 @tracker_class
 class ModeVariable(ContextManagerVariable):
     """A context of torch that sets a mode."""
@@ -182,7 +236,7 @@ class ModeVariable(ContextManagerVariable):
         output.note_node(node, None, self.guards)
         return node
 
-    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
+    def enter(self, tx: Translator) -> tuple[ExitVariable, VariableTracker]:
         output = tx.output
         function, _, of_operators = MODES[self.kind]
         if output.state.inference and self.kind is torch.inference_mode and not self.given[0]:
@@ -197,14 +251,16 @@ class ModeVariable(ContextManagerVariable):
             _note(output, "grad_enabled", not given[0])
             _note(output, "inference", given[0])
 
-        def leave(tx: Translator) -> None:
-            self._add(output, leave_mode, entered)
+        def leave(tx: Translator, *again: bool) -> None:
+            self._add(output, leave_mode, entered, *again)
             output.side_effects.changes += 1
             _note(output, "modes", before)
             _note(output, "grad_enabled", grad_enabled)
             _note(output, "inference", inference)
 
-        return ExitVariable(leave, guards=self.guards), InsideVariable(self.python_type())
+        known = self if self.kind is torch.autocast else None
+        inside = InsideVariable(self.python_type(), tx.root.current_instruction.index)
+        return ExitVariable(leave, known, guards=self.guards), inside
 
     def reconstruct(self, codegen: Codegen) -> None:
         if self.kind not in (torch.inference_mode, torch.autocast):
@@ -233,7 +289,7 @@ class ModeVariable(ContextManagerVariable):
 class TransformVariable(ModeVariable):
     """A context in which a transform of `torch.func` is active."""
 
-    def enter(self, tx: Translator) -> tuple[VariableTracker, VariableTracker]:
+    def enter(self, tx: Translator) -> tuple[ExitVariable, VariableTracker]:
         begin, end, function = TRANSFORMS[self.kind]
         entered = self._add(tx.output, function, *self.given)
         level = tx.output.begin_transform(begin, self.given)
@@ -246,18 +302,20 @@ class TransformVariable(ModeVariable):
         return exit, ConstantVariable(level, guards=self.guards)
 
 
+@tracker_class
 class InsideVariable(VariableTracker):
-    """What nobody asks for anything but its class, as what `as` gets of such a context.
+    """What nobody asks for anything but its class, as what `as` gets of such a context."""
 
-    kind: its class.
-    """
-
-    def __init__(self, kind: type) -> None:
-        super().__init__()
-        self.kind = kind
+    kind: type
+    """Its class."""
+    place: int
+    """The instruction to leave to Python, should it be needed as an object."""
 
     def python_type(self) -> type:
         return self.kind
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise RestartAnalysis(self.place, f"a {self.kind.__name__} lives on")
 
 
 @tracker_class

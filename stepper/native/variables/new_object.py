@@ -109,7 +109,7 @@ def make_new(
     if issubclass(kind, BaseException):
         return _make_exception(tx, cls, args, kwargs)
     if kind is LAZY_PROPERTY and is_original(tx.output, kind, "__init__"):
-        return InsideVariable(kind)
+        return InsideVariable(kind, tx.root.current_instruction.index)
     base = containers.container_of(kind)
     maker = _maker_of(kind) if base is None else dict if issubclass(base, dict) else base
     makes = lookup(kind, "__new__")

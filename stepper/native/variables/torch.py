@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import types
 import weakref
@@ -294,12 +295,13 @@ class TorchInGraphFunctionVariable(VariableTracker):
         ]
         named = {key: value.as_python_constant() for key, value in kwargs.items()}
         try:
-            result = self.value(*values, **named)
+            with contextlib.ExitStack() as stack:
+                for mode in tx.output.modes:
+                    stack.enter_context(mode())
+                result = self.value(*values, **named)
         except Exception as error:
             raise unimplemented(f"{type(error).__name__}: {error}") from None
         if self.value in _OF_AUTOCAST:
-            if tx.output.modes:
-                raise unimplemented("a question for autocast, where it has been entered")
             for device in (*values, *named.values(), "cpu"):
                 tx.output.install_guard(None, GuardBuilder.AUTOCAST, device, key=device)
         if type(result) in (torch.finfo, torch.iinfo):

@@ -55,6 +55,25 @@ def breaks_in_a_block(x: torch.Tensor) -> Any:
     return z, y @ y.T
 
 
+def breaks_in_blocks(x: torch.Tensor) -> Any:
+    y = x * 2
+    try:
+        with torch.autocast("cpu", torch.bfloat16):
+            y = MODEL[0](y)  # what its weight was cast to serves twice: the gradients tell
+            print(end="")
+            y = MODEL[0](y)
+            with torch.autocast("cpu", enabled=False):
+                y = y.float() @ torch.ones(8, 8)
+                print(end="")
+                y = y @ torch.ones(8, 8)
+            asked = torch.is_autocast_enabled("cpu")
+            y = MODEL[0](y)
+            raise KeyError(asked)
+    except KeyError as error:
+        asked = error.args
+    return y.float() @ y.float().T, asked
+
+
 @torch.autocast("cpu", torch.bfloat16)
 def decorated(x: torch.Tensor) -> Any:
     y = x @ x.T
@@ -91,7 +110,8 @@ def called(function: Any, context: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "function", [model, asks, breaks, in_another, breaks_in_a_block, decorated, wrong_device]
+    "function",
+    [model, asks, breaks, in_another, breaks_in_a_block, breaks_in_blocks, decorated, wrong_device],
 )
 def test_each_autocast_has_an_entry_of_its_own(function: Any) -> None:
     captured = native.optimize(run_graph)(function)
@@ -106,9 +126,13 @@ def test_a_call_under_autocast_is_one_graph(function: Any) -> None:
     assert (explanation.graph_count, explanation.breaks, explanation.skips) == (1, [], [])
 
 
-def test_what_follows_a_break_in_a_block_is_captured() -> None:
-    explanation = native.explain(breaks_in_a_block)(torch.ones(2, 8))
-    assert explanation.graph_count == 3
+@pytest.mark.parametrize(("function", "count"), [(breaks_in_a_block, 2), (breaks_in_blocks, 3)])
+def test_what_is_before_and_behind_a_break_in_a_block_is_captured(
+    function: Any, count: int
+) -> None:
+    explanation = native.explain(function)(torch.ones(2, 8))
+    assert (explanation.graph_count, len(explanation.breaks)) == (count, count - 1)
+    assert not torch.is_autocast_enabled("cpu")
 
 
 def test_a_context_that_was_made_before_stays_the_same_object() -> None:

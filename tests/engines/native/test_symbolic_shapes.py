@@ -373,6 +373,37 @@ def test_views_strides_and_gradients() -> None:
     assert torch.equal(x.grad, torch.full((4, 7), 7.0))  # type: ignore[arg-type]  # it has one
 
 
+class Remembers(torch.nn.Module):
+    """Keeps what it was given before, and a buffer of a size of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("weight", torch.ones(3))
+        self.before: dict[str, torch.Tensor] = {}
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        self.before["x"] = torch.cat([self.before.get("x", x), x])
+        return self.before["x"].sum(0) * self.weight
+
+
+def test_what_a_module_keeps_beside_its_parameters_has_symbols() -> None:
+    plain, module = Remembers(), Remembers()
+    call = captured(module)
+    for n in (3, 2, 2, 2, 2, 2):
+        assert torch.equal(call(torch.ones(n, 3)), plain(torch.ones(n, 3)))
+    assert count(Remembers.forward) == 3
+
+
+def test_an_operator_that_takes_symbols_in_python_only() -> None:
+    def f(x: torch.Tensor) -> torch.Tensor:
+        return torch.nn.functional.pad(x, (0, 0, 0, -x.shape[0] % 4))
+
+    call = captured(f)
+    for n in (3, 5, 6, 9):
+        assert torch.equal(call(torch.ones(n, 2)), f(torch.ones(n, 2)))
+    assert count(f) == 2
+
+
 def test_a_graph_is_broken_between_symbols() -> None:
     def f(x: torch.Tensor, n: int) -> Any:
         y = x * x.shape[0] + n
