@@ -6,6 +6,7 @@ import collections
 import copyreg
 import functools
 import inspect
+import math
 import operator
 import types
 
@@ -23,6 +24,8 @@ from stepper.native.versions import group_tensors
 from stepper.uncompiled import keep_out
 
 _FUNCTION: type = types.FunctionType
+_METHOD: type = types.MethodType
+_SIZE: type = torch.Size
 
 
 @stands_for(FUNCTIONS, functools.reduce)
@@ -221,20 +224,58 @@ def _float_tensor(*given):
 
 @stands_for(FUNCTIONS, torch.LongTensor)
 def _long_tensor(*given):
-    if len(given) == 1 and type(given[0]) in (list, tuple):
-        for each in given[0]:
-            if type(each) is not int:
-                refuse()
     return _tensor_of(given, torch.int64)
 
 
-def _tensor_of(given, dtype):
-    if len(given) == 1 and type(given[0]) in (list, tuple):
-        return torch.tensor(given[0], dtype=dtype)
-    for each in given:
-        if type(each) is not int:
-            refuse()
-    return torch.empty(given or (0,), dtype=dtype)
+@stands_for(METHODS, torch.Tensor.new)
+def _new(self, /, *given):
+    return _tensor_of(given, self.dtype, self.device)
+
+
+def _tensor_of(given, dtype, device="cpu"):
+    content = len(given) == 1 and type(given[0]) in (list, tuple)
+    if len(given) == 1 and type(given[0]) in (_SIZE, list, tuple):
+        (given,) = given
+    if not (content and dtype.is_floating_point):
+        for each in given:
+            if type(each) is not int:
+                refuse()
+    if content:
+        return torch.tensor(given, dtype=dtype, device=device)
+    return torch.empty(given or (0,), dtype=dtype, device=device)
+
+
+@stands_for(METHODS, torch.Size.numel)
+def _numel(self, /):
+    return math.prod(self)
+
+
+@stands_for(FUNCTIONS, math.prod)
+def _prod(iterable, /, *, start=1):
+    for each in iterable:
+        start = start * each
+    return start
+
+
+@stands_for(FUNCTIONS, functools.cached_property.__get__)
+def _cached_property(self, instance, owner=None):
+    # Older Pythons have a lock around it: what is interpreted is done at once.
+    if instance is None or self.attrname is None or not hasattr(instance, "__dict__"):
+        refuse()
+    cache = instance.__dict__
+    if self.attrname not in cache:
+        cache[self.attrname] = self.func(instance)
+    return cache[self.attrname]
+
+
+@stands_for(OPERATIONS, (operator.eq, types.MethodType))
+def _same_method(a, b, /):
+    return type(b) is _METHOD and a.__self__ is b.__self__ and a.__func__ == b.__func__
+
+
+@stands_for(OPERATIONS, (operator.ne, types.MethodType))
+def _other_method(a, b, /):
+    return not _same_method(a, b)
 
 
 def match_keys(subject, keys):

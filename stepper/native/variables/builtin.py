@@ -73,7 +73,7 @@ _PURE: frozenset[object] = OF_TEXTS | frozenset(
     {
         abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
         pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
-        math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.prod, math.gcd,
+        math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.gcd,
         math.sin, math.cos, math.tan, math.tanh, math.pow, math.isclose, math.isnan, math.isinf,
         math.trunc, math.fabs, math.copysign, operator.index, operator.truth, hash,
         math.radians, math.degrees, math.hypot, math.atan, math.atan2, math.asin, math.acos,
@@ -88,6 +88,12 @@ _PURE: frozenset[object] = OF_TEXTS | frozenset(
 def all_constant(args: Sequence[VariableTracker], kwargs: Keywords) -> bool:
     """Whether all arguments are constants."""
     return all(arg.is_python_constant() for arg in (*args, *kwargs.values()))
+
+
+def has_symbol(value: VariableTracker) -> bool:
+    """Whether a value is a symbolic number, or a sequence with one."""
+    items = value.items if isinstance(value, lists.BaseListVariable) else ()
+    return isinstance(value, SymNodeVariable) or any(map(has_symbol, items))
 
 
 _OF_NUMBERS = (abs, pow, round, divmod)
@@ -165,7 +171,11 @@ class BuiltinVariable(VariableTracker):
                 return tx.call_in_graph("call_function", self.fn, args, kwargs)
             if self.fn in (int, float) and len(args) == 1 and tx.output.shapes.scalars:
                 return self.call_function(tx, [args[0].call_method(tx, "item", [], {})], kwargs)
-        elif (self.fn in _PURE or self.fn in OPERATORS) and all_constant(args, kwargs):
+        elif (
+            (self.fn in _PURE or self.fn in OPERATORS)
+            and all_constant(args, kwargs)
+            and not (self.fn in (max, min) and any(map(has_symbol, args)))
+        ):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
             return interpreted

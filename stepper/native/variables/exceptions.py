@@ -11,6 +11,7 @@ graph breaks while it is handled, the break is before the instruction that raise
 
 from __future__ import annotations
 
+import builtins
 import types
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Unpack
@@ -38,14 +39,18 @@ _WITH_FIELDS = (
 )  # fmt: skip
 """Classes whose instances get more than `args` from their arguments."""
 
-PLAIN: tuple[Any, ...] = (
-    Exception, BaseException, ValueError, TypeError, RuntimeError, LookupError, KeyError,
-    IndexError, ArithmeticError, AssertionError,
-)  # fmt: skip
-"""Classes of which the instances have nothing but their `args`."""
+PLAIN: tuple[Any, ...] = tuple(
+    each
+    for each in vars(builtins).values()
+    if isinstance(each, type)
+    and issubclass(each, BaseException)
+    and not issubclass(each, (*_WITH_FIELDS, MemoryError))
+)
+"""Classes whose instances get nothing but `args` from their arguments."""
 
 BEGINNINGS = [class_dict(each)["__init__"] for each in PLAIN if "__init__" in class_dict(each)]
 """What their `__init__` is."""
+_TEXTS = [class_dict(each)["__str__"] for each in PLAIN if "__str__" in class_dict(each)]
 
 _SETATTR = BaseException.__setattr__
 
@@ -185,7 +190,7 @@ class ExceptionVariable(VariableTracker):
         found = lookup(self.python_type(), "__str__")
         if type(found) is types.FunctionType:
             return self.attribute_of_class(tx, "__str__").call_function(tx, [], {})
-        if found not in (BaseException.__str__, AttributeError.__str__, KeyError.__str__):
+        if found not in _TEXTS:
             raise self.refuse("the text")
         arguments = self._arguments(tx).unpack(tx)
         if len(arguments) == 1 and isinstance(arguments[0], ConstantVariable):

@@ -559,7 +559,9 @@ class UserMethodVariable(BaseUserFunctionVariable):
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name in ("__self__", "__func__"):
             return self.obj if name == "__self__" else self.fn
-        return super().var_getattr(tx, name)
+        if has(types.MethodType, name) and name != "__doc__":
+            return super().var_getattr(tx, name)
+        return self.fn.var_getattr(tx, name).with_guards(self.guards)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.fn.call_function(tx, [self.obj, *args], kwargs)

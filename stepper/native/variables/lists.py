@@ -133,13 +133,6 @@ class SizeVariable(BaseListVariable):
         codegen.build("BUILD_TUPLE", len(self.items))
         codegen.call(1)
 
-    def call_method(
-        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
-    ) -> VariableTracker:
-        if name == "numel" and not args:
-            return ConstantVariable(self.as_python_constant().numel(), **self.propagate(self))
-        return super().call_method(tx, name, args, kwargs)
-
 
 class ListVariable(BaseListVariable):
     """A list."""

@@ -40,14 +40,17 @@ _IN_GRAPH: dict[object, object] = {
         for each in (
             operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
             operator.mod, operator.pow, operator.lt, operator.le, operator.eq, operator.ne,
-            operator.gt, operator.ge, operator.neg, operator.pos,
+            operator.gt, operator.ge, operator.neg, operator.pos, operator.lshift, operator.rshift,
+            operator.and_, operator.or_, operator.xor, abs, round, math.floor, math.ceil,
         )
     },
+    operator.ilshift: operator.lshift, operator.irshift: operator.rshift,
+    operator.iand: operator.and_, operator.ior: operator.or_, operator.ixor: operator.xor,
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
     operator.itruediv: operator.truediv, operator.ifloordiv: operator.floordiv,
     operator.imod: operator.mod, operator.ipow: operator.pow,
     max: torch.sym_max, min: torch.sym_min, float: torch.sym_float, int: torch.sym_int,
-    math.sqrt: sym_sqrt,
+    math.trunc: torch.sym_int, math.sqrt: sym_sqrt,
 }  # fmt: skip
 """Functions of numbers, and what stands for them in the graph."""
 
@@ -62,7 +65,10 @@ _OF_FLOATS = frozenset(
     }
 )  # fmt: skip
 """Functions of floats that are nodes: they give floats, and no complex numbers."""
-_ARITIES = {max: 2, min: 2, float: 1, int: 1, math.sqrt: 1}
+_OF_BITS = frozenset({operator.lshift, operator.rshift, operator.and_, operator.or_, operator.xor})
+_TO_INTS = frozenset({int, round, math.floor, math.ceil, math.trunc})
+"""Functions of floats that are nodes where these are computed of ints."""
+_ARITIES = {max: 2, min: 2, **dict.fromkeys((float, math.sqrt, *_TO_INTS), 1)}
 
 
 @tracker_class
@@ -155,15 +161,24 @@ def call_symbolic(tx: Translator, function: object, args: Arguments) -> Variable
         return None
     if not all(map(is_number, args)) or len(args) != _ARITIES.get(function, len(args)):
         return None
+    if target in _OF_BITS and any(arg.python_type() is not int for arg in args):
+        return None
     if any(map(_is_float, args)):
         if function in _COMPARISONS:
             return _compare_inputs(tx, cast("Callable[..., object]", function), args)
-        if function not in _OF_FLOATS and not _is_real_power(tx, function, args[0]):
+        known = function in _OF_FLOATS or (function in _TO_INTS and _is_of_ints(args[0]))
+        if not known and not _is_real_power(tx, function, args[0]):
             return None
     try:
         return tx.call_in_graph("call_function", target, args, {})
     except Unsupported:
         return None
+
+
+def _is_of_ints(value: VariableTracker) -> bool:
+    """Whether a number is computed of nothing but ints."""
+    number: Any = getattr(value, "sym_num", None)
+    return number is not None and all(each.is_integer for each in number.node.expr.free_symbols)
 
 
 def _is_real_power(tx: Translator, function: object, base: VariableTracker) -> bool:

@@ -30,7 +30,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
-from stepper.native.variables.sym_node import SYMBOLS, has_value
+from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable, has_value
 from stepper.native.versions import TensorBase, innermost, storage_address
 
 if TYPE_CHECKING:
@@ -163,6 +163,12 @@ class TensorVariable(VariableTracker):
         return unbound.unpack(tx)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if (
+            isinstance(key, SymNodeVariable) and key.python_type() is int
+        ):
+            require(tx.output, self.class_type, "__getitem__")  # which wants the number itself
+            args = [self, ConstantVariable(0), key]
+            return tx.call_in_graph("call_function", torch.select, args, {})
         return tx.call_in_graph("call_function", operator.getitem, [self, key], {})
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
@@ -270,13 +276,6 @@ class TensorVariable(VariableTracker):
                 return ConstantVariable(self.fake.type(), guards=self.guards)
             if type(args[0].as_python_constant()) in (torch.dtype, str):
                 return tx.call_in_graph("call_method", name, [self, *args], {})
-        if name == "new" and args and not kwargs:
-            require(tx.output, self.class_type, name, "new_empty")
-            sizes = args[0].unpack(tx) if isinstance(args[0], SizeVariable) else args
-            if all(type(each.as_python_constant()) is int for each in sizes):
-                return tx.call_in_graph(
-                    "call_method", "new_empty", [self, TupleVariable(sizes)], {}
-                )
         if name in ("numpy", "__array__") and not args and not kwargs:
             from stepper.native.variables.numpy_arrays import array_of
 

@@ -18,11 +18,11 @@ from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, TORCH
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
-from stepper.native.variables.builtin import has_attribute
+from stepper.native.variables.builtin import has_attribute, has_symbol
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import BaseListVariable, TupleVariable
+from stepper.native.variables.lists import SizeVariable, TupleVariable
 from stepper.native.variables.numpy_arrays import MADE_OF_ARRAYS, NumpyArrayVariable, tensor_of
 from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
@@ -241,7 +241,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if copies and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
         called = versions.INSTEAD.get(self.value, self.value)
-        if copies and any(map(_has_unknown, args)):
+        if copies and any(map(has_symbol, args)):
             called = versions.tensor_of_symbols
         result = tx.call_in_graph("call_function", called, args, kwargs)
         return result.with_guards(self.guards)
@@ -289,6 +289,11 @@ class TorchInGraphFunctionVariable(VariableTracker):
             if not found and self.value is not torch.is_tensor:
                 found = has_attribute(tx, args[0], _OVERRIDE)
             return ConstantVariable(found, **options)
+        if self.value is torch.Size and len(args) == 1 and not kwargs:
+            sizes = args[0].listed(tx)
+            if any(each.python_type() is not int for each in sizes):
+                raise self.refuse("a call with these sizes")
+            return SizeVariable(sizes, **options)
         values = [
             arg.fake if isinstance(arg, TensorVariable) else arg.as_python_constant()
             for arg in args
@@ -310,13 +315,6 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.value)
-
-
-def _has_unknown(value: VariableTracker) -> bool:
-    """Whether there is a number in it that has no value yet."""
-    if isinstance(value, BaseListVariable):
-        return any(map(_has_unknown, value.items))
-    return isinstance(value, SymNodeVariable) and not value.is_python_constant()
 
 
 @tracker_class

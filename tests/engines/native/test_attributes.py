@@ -554,6 +554,39 @@ def test_getattr_is_asked_when_nothing_else_has_the_attribute(kind: type) -> Non
     assert not check(read, torch.ones(2)).breaks
 
 
+class Lazy:
+    def __init__(self) -> None:
+        self.size = 3
+
+    @functools.cached_property
+    def doubled(self) -> int:
+        """Twice as much."""
+        self.size += 1
+        return self.size * 2
+
+    def scaled(self, x: Any) -> Any:
+        """As much as it is."""
+        return x * self.size
+
+
+def computes_once(x: Any, lazy: Lazy) -> Any:
+    made = Lazy()
+    return x + lazy.doubled + lazy.doubled, lazy.size, made.doubled, sorted(vars(made))
+
+
+def reads_of_methods(x: Any, lazy: Lazy) -> Any:
+    method = lazy.scaled
+    told = method.__name__, method.__qualname__, method.__doc__, method.__func__ is Lazy.scaled
+    same = method == lazy.scaled, method != Lazy().scaled, method == 3, method != len
+    return method(x), told, same
+
+
+@pytest.mark.parametrize("function", [computes_once, reads_of_methods])
+def test_what_is_computed_once_and_what_methods_tell_is_one_graph(function: Any) -> None:
+    explanation = check(function, torch.ones(2), Lazy())
+    assert (explanation.graph_count, explanation.breaks) == (1, [])
+
+
 def asks_for_what_is_not_there(x: Any, of: Any) -> Any:
     x = x + 1
     try:

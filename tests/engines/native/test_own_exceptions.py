@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -53,6 +54,28 @@ def translating() -> Iterator[None]:
         raise Refused(2) from error
 
 
+class Missing(NotImplementedError):
+    """Has nothing of its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Fixed:
+    size: int
+
+
+def raises_what_python_has(x: Any) -> Any:
+    told = []
+    for kind in (Missing, AttributeError, NameError, ZeroDivisionError, RecursionError, Warning):
+        try:
+            raise kind("text", 2)
+        except Exception as error:
+            told.append((str(error), error.args, isinstance(error, RuntimeError)))
+    try:
+        Fixed(3).size = 4  # type: ignore[misc]  # that it is refused is asked
+    except dataclasses.FrozenInstanceError as error:
+        return x + 1, told, str(error)
+
+
 def reads_what_init_stored(x: Any) -> Any:
     try:
         raise Refused(3)
@@ -102,6 +125,7 @@ def is_translated(x: Any) -> Any:
     "function",
     [
         reads_what_init_stored, calls_init_of_the_base, is_swallowed, goes_through, is_translated,
+        raises_what_python_has,
     ],
 )  # fmt: skip
 def test_it_is_one_graph(function: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -265,6 +266,11 @@ def test_what_must_be_known_is_specialized(use: Callable[..., Any]) -> None:
         lambda x, n: x.view(-1, 2).expand(n, 5, 2),
         lambda x, n: (x + 1 if n is not None and isinstance(n, int) else x, n),
         lambda x, n: x.new_full((n,), 1.5).numel() + x,
+        lambda x, n: (x[n - 1], torch.tensor([n, 1]), x.new(n, 0).shape.numel()),
+        lambda x, n: x + abs(2 - n) + math.prod([n, 2]) + torch.Size([n, 2])[0],
+        lambda x, n: x + (n << 1) - (n >> 1) + (n & 6) + (n | 8) + (n ^ 3),
+        lambda x, n: x + math.floor(n / 2) + math.ceil(n / 2) + round(n / 3) + int(n * 1.5),
+        lambda x, n: x + max([n, 3]) + min(1, n, 2) + math.trunc(n / 4),
     ],
 )
 def test_what_can_be_computed_with_a_symbol(use: Callable[..., Any]) -> None:
