@@ -247,7 +247,7 @@ def _tensor_of(given, dtype, device="cpu"):
 
 @stands_for(METHODS, torch.Size.numel)
 def _numel(self, /):
-    return math.prod(self)
+    return _prod(self)
 
 
 @stands_for(FUNCTIONS, math.prod)
@@ -332,9 +332,12 @@ def _itemgetter(item, /, *items):
 
 @stands_for(CALLABLES, operator.attrgetter)
 def _attrgetter(attr, /, *attrs):
-    if attrs or "." in attr:
-        refuse()
-    return lambda value: getattr(value, attr)
+    for each in (attr, *attrs):
+        if "." in each:
+            refuse()
+    if not attrs:
+        return lambda value: getattr(value, attr)
+    return lambda value: tuple([getattr(value, each) for each in (attr, *attrs)])
 
 
 @stands_for(CALLABLES, operator.methodcaller)

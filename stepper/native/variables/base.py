@@ -129,9 +129,17 @@ class VariableTracker:
         """A tracker of this value that depends on these guards, too."""
         if guards is self.guards or guards <= self.guards:
             return self
+        return self.with_fields(guards=self.guards | guards)
+
+    def with_fields(self, **fields: object) -> VariableTracker:
+        """A tracker of this value with other fields."""
         clone = object.__new__(type(self))
-        clone.__dict__.update(self.__dict__, guards=self.guards | guards)
+        clone.__dict__.update(self.__dict__, **fields)
         return clone
+
+    def looked_into(self, tx: Translator) -> VariableTracker:
+        """A tracker of this value, only to be read, with nothing in it that is still lazy."""
+        return self
 
     def refuse(self, what: str) -> Exception:
         """To be raised where something is not supported of this value."""

@@ -11,6 +11,7 @@ import collections
 import contextvars
 import functools
 import os
+import sys
 import types
 import weakref
 from collections.abc import Callable, Iterator
@@ -217,8 +218,8 @@ class VariableBuilder:
         if kind is weakref.ReferenceType:
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return WeakReferenceVariable(value, source=self.source, guards=guards)
-        if kind is types.UnionType:
-            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+        if kind is types.UnionType or kind is type(sys.version_info):
+            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             return ConstantVariable(value, source=self.source, guards=guards)
         if value is os.environ:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)

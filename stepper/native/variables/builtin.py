@@ -73,16 +73,15 @@ _PURE: frozenset[object] = OF_TEXTS | frozenset(
     {
         abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
         pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
-        math.sqrt, math.ceil, math.floor, math.log, math.log2, math.exp, math.gcd,
-        math.sin, math.cos, math.tan, math.tanh, math.pow, math.isclose, math.isnan, math.isinf,
-        math.trunc, math.fabs, math.copysign, operator.index, operator.truth, hash,
-        math.radians, math.degrees, math.hypot, math.atan, math.atan2, math.asin, math.acos,
-        math.sinh, math.cosh, math.log10, math.log1p, math.expm1, math.isfinite, math.fmod,
-        math.isqrt, math.erf, math.gamma, math.dist, math.modf, math.frexp, math.lcm, callable,
-        math.comb, math.factorial, math.perm, int.from_bytes, float.fromhex, os.fspath,
+        operator.index, operator.truth, hash, callable, int.from_bytes, float.fromhex, os.fspath,
+        sys.intern, *filter(callable, vars(math).values()),
     }
 )  # fmt: skip
 """Functions that are called when all their arguments are constants."""
+
+
+_OF_ALL_ITEMS = (str, repr, ascii, format, hash)
+"""Those that ask all that is in a container."""
 
 
 def all_constant(args: Sequence[VariableTracker], kwargs: Keywords) -> bool:
@@ -164,6 +163,8 @@ class BuiltinVariable(VariableTracker):
             return symbolic
         if len(args) == 1 and (said := self._of_protocol(tx, args[0], kwargs)) is not None:
             return said
+        if self.fn in _OF_ALL_ITEMS:
+            args = [arg.looked_into(tx) for arg in args]
         if self.fn in _OF_NUMBERS and any(isinstance(arg, NumpyArrayVariable) for arg in args):
             return call_numpy(tx, self.fn, args, kwargs)
         if any(isinstance(arg, TensorVariable) for arg in args):
@@ -174,7 +175,7 @@ class BuiltinVariable(VariableTracker):
         elif (
             (self.fn in _PURE or self.fn in OPERATORS)
             and all_constant(args, kwargs)
-            and not (self.fn in (max, min) and any(map(has_symbol, args)))
+            and not (self.fn in (max, min, math.prod) and any(map(has_symbol, args)))
         ):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
@@ -340,6 +341,8 @@ def binary_op(
 def _union(a: VariableTracker, b: VariableTracker) -> types.UnionType | None:
     """What `|` makes of two classes; None: one is none."""
     made = None
+    if a.python_type() is b.python_type() is type(None):
+        return None
     for each in (a, b):
         kind = getattr(each, "fn", getattr(each, "value", a))
         if kind is not None and type(kind) not in (type, types.UnionType, abc.ABCMeta):

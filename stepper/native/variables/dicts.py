@@ -71,6 +71,10 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
     def known(self, tx: Translator) -> ConstDictVariable:
         return self
 
+    def looked_into(self, tx: Translator) -> VariableTracker:
+        items = {key: tx.realize(each).looked_into(tx) for key, each in self.items.items()}
+        return self.with_fields(items=items, **self.propagate(self, [*items.values()]))
+
     def is_python_constant(self) -> bool:
         constant = all(item.is_constant_item() for item in self.items.values())
         return constant and all(map(is_constant, self.items))

@@ -1,4 +1,5 @@
-"""Members of enumerations: each is known by its identity, and equal to itself only."""
+"""Members of enumerations: each is known by its identity, and equal to itself only. And what is a
+number or text, and of another class."""
 
 from __future__ import annotations
 
@@ -33,11 +34,11 @@ _OF_ALL = frozenset(vars(enum.Enum)) | frozenset(vars(object))
 
 
 def is_number_member(value: object) -> bool:
-    """Whether a value is a member of an enumeration that is a number or text, and nothing that its
-    class has makes it behave like another one."""
+    """Whether a value is a number or text by inheritance, maybe a member of an enumeration, and
+    nothing that its class has makes it behave like another one."""
     kind = type(value)
     base = next((each for each in _NUMBERS if issubclass(kind, each)), None)
-    if base is None or not issubclass(kind, enum.Enum) or issubclass(kind, enum.Flag):
+    if base is None or issubclass(kind, enum.Flag):
         return False
     shown = [lookup(kind, name) for name in _SHOWN]
     own = [each for each in shown if type(each) is types.FunctionType]
@@ -61,11 +62,12 @@ class EnumVariable(UserDefinedObjectVariable):
     """A member."""
 
     def describe(self) -> str:
-        name = self.instance_dict().get("_name_")  # it gets it while its class is made
+        fields = self.instance_dict() if type(self.value).__dictoffset__ else {}
+        name = fields.get("_name_")  # it gets it while its class is made
         return super().describe() if name is None else f"{type(self.value).__name__}.{name}"
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name not in ("name", "value"):
+        if name not in ("name", "value") or not issubclass(type(self.value), enum.Enum):
             return super().var_getattr(tx, name)
         own = f"_{name}_"
         described = lookup(type(self.value), name) is enum.Enum.__dict__[name]
@@ -84,7 +86,7 @@ class EnumVariable(UserDefinedObjectVariable):
 
 
 class NumberMemberVariable(EnumVariable):
-    """A member that is a number or text: what operators do with it is what they do with that."""
+    """What is a number or text, too: what operators do with it is what they do with that."""
 
     def is_python_constant(self) -> bool:
         return True

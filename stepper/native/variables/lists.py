@@ -85,6 +85,10 @@ class BaseListVariable(HasBuiltinMethods):
         assert isinstance(found, VariableTracker)
         return tx.realize(found).with_guards(guards)
 
+    def looked_into(self, tx: Translator) -> VariableTracker:
+        items = [tx.realize(each).looked_into(tx) for each in self.items]
+        return self.with_fields(items=items, **self.propagate(self, items))
+
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         return any(tx.same_or_equal(tx.realize(each), item) for each in self.items)
 
@@ -348,7 +352,8 @@ def index_of(key: VariableTracker) -> Any:
         raise key.refuse("use as an index")
     value = key.as_python_constant()
     if type(value) not in (int, bool, slice):
-        if type(value).__module__ == "numpy" and hasattr(value, "__index__"):
+        of_numpy = type(value).__module__ == "numpy" and hasattr(value, "__index__")
+        if of_numpy or isinstance(value, int):
             return operator.index(value)
         raise unimplemented(f"TypeError: an index of type {type(value).__name__}")
     return value
@@ -359,8 +364,12 @@ def compare_sequences(
 ) -> VariableTracker:
     """Equality of two sequences, or their order where all is constant."""
     options = VariableTracker.propagate(a, b)
-    if a.is_python_constant() and b.is_python_constant():
-        left, right = a.as_python_constant(), b.as_python_constant()
+    read = a, b
+    if operation not in (operator.eq, operator.ne):
+        read = a.looked_into(tx), b.looked_into(tx)  # type: ignore[assignment]  # sequences still
+        options = VariableTracker.propagate(read)
+    if all(each.is_python_constant() for each in read):
+        left, right = (each.as_python_constant() for each in read)
         try:
             return ConstantVariable(bool(operation(left, right)), **options)
         except TypeError as error:

@@ -105,6 +105,10 @@ class FunctoolsPartialVariable(VariableTracker):
             return tx.realize(self.func).with_guards(self.guards)
         if name == "keywords" and self.source is None:
             return PartialKeywordsVariable(self)
+        if name == "keywords":
+            assert self.source is not None
+            assert self.value is not None
+            return tx.build(AttrSource(self.source, name), self.value.keywords)
         if name == "args":
             return TupleVariable(self.args, guards=self.guards)
         if not self.has_attribute(tx, name):

@@ -163,9 +163,7 @@ class TensorVariable(VariableTracker):
         return unbound.unpack(tx)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        if (
-            isinstance(key, SymNodeVariable) and key.python_type() is int
-        ):
+        if isinstance(key, SymNodeVariable) and key.python_type() is int:
             require(tx.output, self.class_type, "__getitem__")  # which wants the number itself
             args = [self, ConstantVariable(0), key]
             return tx.call_in_graph("call_function", torch.select, args, {})
@@ -276,6 +274,11 @@ class TensorVariable(VariableTracker):
                 return ConstantVariable(self.fake.type(), guards=self.guards)
             if type(args[0].as_python_constant()) in (torch.dtype, str):
                 return tx.call_in_graph("call_method", name, [self, *args], {})
+        if name == "requires_grad_" and not kwargs and len(args) < 2:
+            wanted = args[0].as_python_constant() if args else True
+            if wanted is self.fake.requires_grad:  # as it is
+                require(tx.output, self.class_type, name)
+                return self
         if name in ("numpy", "__array__") and not args and not kwargs:
             from stepper.native.variables.numpy_arrays import array_of
 

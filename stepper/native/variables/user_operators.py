@@ -13,7 +13,7 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from stepper.native.guards.class_dicts import MISSING, lookup, order_of
+from stepper.native.guards.class_dicts import MISSING, find, lookup, order_of
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import inherits
@@ -41,6 +41,10 @@ _IN_PLACE: dict[object, Callable[[object, object], object]] = {
     getattr(operator, f"i{name.strip('_')}"): getattr(operator, name) for name in _ARITHMETIC
 }
 _COMPARES = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
+_OF_CONTAINERS = frozenset(
+    {*(_METHODS[each][0] for each in _COMPARES), "__add__", "__mul__", "__rmul__", "__or__"}
+)
+"""Methods that do with an object what they do with the builtin container that it is."""
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
 """What answers nothing to an object of the program."""
 
@@ -62,7 +66,11 @@ def user_operator(
     if operation not in _METHODS:
         return None
     for one, name, other in _in_order(operation, a, b):
-        if isinstance(one, UserDefinedObjectVariable):
+        owner = find(one.python_type(), name)[0]
+        if owner in (list, tuple, dict) and name in _OF_CONTAINERS:
+            if (found := _of_container(tx, owner, name, one, other)) is not None:
+                return found
+        elif isinstance(one, UserDefinedObjectVariable):
             if (found := _answer(tx, one, name, other)) is not None:
                 return found
         elif not isinstance(one, _PLAIN) or isinstance(one, TensorVariable):
@@ -107,3 +115,19 @@ def _answer(
     said = one.special(tx, name, [other])
     nothing = isinstance(said, ConstantVariable) and said.value is NotImplemented
     return None if nothing else said
+
+
+def _of_container(
+    tx: Translator, owner: type, name: str, one: VariableTracker, other: VariableTracker
+) -> VariableTracker | None:
+    """What a method of a builtin container says; None: it says nothing."""
+    from stepper.native.variables.builtin import binary_op
+
+    times = "mul" in name
+    if not (other.python_type() is int if times else issubclass(other.python_type(), owner)):
+        return None
+    sides = [
+        each.contents(tx) if isinstance(each, UserDefinedObjectVariable) else each
+        for each in (one, other)
+    ]
+    return binary_op(tx, operator.mul if times else getattr(operator, name), *sides)

@@ -156,6 +156,7 @@ class ContainerInstructions(Translator):
             convert = str if by_text and not spec.as_python_constant() else None
         if convert is not None:
             value = BuiltinVariable(convert).call_function(self, [value], {})
+        value = value.looked_into(self)
         if not value.is_python_constant():
             raise unimplemented(f"the text of {value.describe()}")
         return fold(format, [value, spec], {})
