@@ -86,7 +86,7 @@ def _delattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrack
 @handles(vars)
 def _vars(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     (owner,) = args
-    found = isinstance(owner, UserDefinedObjectVariable)
+    found = isinstance(owner, UserDefinedObjectVariable) and owner.python_type().__dictoffset__
     return owner.var_getattr(tx, "__dict__") if found else None
 
 

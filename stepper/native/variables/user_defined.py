@@ -498,7 +498,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def mapping_items(self, tx: Translator) -> dict[object, VariableTracker] | None:
         kind = type(self.value)
-        if not has(kind, "keys") and not has(kind, "__getattr__"):
+        if not has(kind, "keys") and not (
+            has(kind, "__getattr__") and self.has_attribute(tx, "keys")
+        ):
             return None
         return containers.mapping_items(tx, self)
 

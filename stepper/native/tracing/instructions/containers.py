@@ -7,7 +7,7 @@ from typing import Any
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import lookup
+from stepper.native.guards.class_dicts import has, lookup
 from stepper.native.protocols import Translator
 from stepper.native.variables.base import (
     VariableTracker,
@@ -80,12 +80,18 @@ class ContainerInstructions(Translator):
         value = self.pop()
         self._at(inst).call_method(self, "extend", [value], {})
 
-    def DICT_UPDATE(self, inst: Instruction) -> None:
+    def _mapping(self) -> VariableTracker:
         value = self.pop()
+        if not has(value.python_type(), "keys"):
+            raise value.refuse("use as a mapping")
+        return value
+
+    def DICT_UPDATE(self, inst: Instruction) -> None:
+        value = self._mapping()
         self._at(inst).call_method(self, "update", [value], {})
 
     def DICT_MERGE(self, inst: Instruction) -> None:
-        value = self.pop()
+        value = self._mapping()
         target = self._at(inst)
         if set(pairs_of(self, value)) & set(target.items):
             raise unimplemented("TypeError: a keyword argument that is given twice")

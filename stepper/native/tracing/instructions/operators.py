@@ -10,6 +10,7 @@ import torch
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.protocols import Translator
 from stepper.native.variables.base import (
@@ -135,6 +136,8 @@ class OperatorInstructions(Translator):
     def DELETE_SUBSCR(self, inst: Instruction) -> None:
         container, key = self.popn(2)
         self.output.chosen_by(key)
+        if not has(container.python_type(), "__delitem__"):
+            raise container.refuse("deletion of an item")
         container.call_method(self, "__delitem__", [key], {})
 
     def BUILD_SLICE(self, inst: Instruction) -> None:
