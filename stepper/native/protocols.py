@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from stepper.native.tracing.side_effects import SideEffects
     from stepper.native.tracing.symbolic_shapes import SymbolicShapes
     from stepper.native.variables.base import Guards, VariableTracker
-    from stepper.native.variables.ctx_manager import ExitVariable
 
 
 class Output(Protocol):
@@ -75,7 +74,7 @@ class Output(Protocol):
     handled: bool
     broken: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]
-    exits: tuple[tuple[ExitVariable, VariableTracker], ...]
+    exits: tuple[tuple[VariableTracker, VariableTracker], ...]
     transforms: tuple[object, ...]
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
@@ -177,7 +176,7 @@ class Translator(Protocol):
     stack: list[VariableTracker]
     symbolic_locals: dict[str, VariableTracker]
     f_locals: dict[str, object]
-    block_stack: list[tuple[int, ExitVariable]]
+    block_stack: list[tuple[int, VariableTracker]]
     kw_names: tuple[str, ...]
     parent: Translator | None
     root: Translator
@@ -258,7 +257,7 @@ class Position(NamedTuple):
     instruction_pointer: int
     stack: tuple[VariableTracker, ...]
     symbolic_locals: dict[str, VariableTracker]
-    block_stack: tuple[tuple[int, ExitVariable], ...]
+    block_stack: tuple[tuple[int, VariableTracker], ...]
     handled: tuple[VariableTracker, ...]
 
 

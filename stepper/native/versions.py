@@ -321,8 +321,9 @@ def autocast_arguments(made: torch.autocast) -> tuple[str | bool | torch.dtype |
 
 def autocast_before(entered: torch.autocast) -> tuple[str | bool | torch.dtype | None, ...]:
     """What makes a context in which it is as it was before this one was entered."""
-    kept: Any = entered
-    return kept.device, kept.prev_fastdtype, kept.prev, kept.prev_cache_enabled
+    was: tuple[str | bool | torch.dtype | None, ...]
+    was = tuple(vars(entered)[each] for each in ("prev_fastdtype", "prev", "prev_cache_enabled"))
+    return entered.device, *was
 
 
 # -- operators that are given functions ------------------------------------------------------------

@@ -15,7 +15,7 @@ from stepper.native.variables.base import DELETED, VariableTracker
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
-from stepper.native.variables.ctx_manager import left
+from stepper.native.variables.ctx_manager import ExitVariable, left
 from stepper.native.variables.dicts import ConstDictVariable, follow_steps, write_items
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
@@ -225,6 +225,7 @@ def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
         keep_sources(codegen, [*roots, *changed])
     exits = codegen.tx.output.exits
     for leave, _ in reversed(exits):
+        assert isinstance(leave, ExitVariable)
         leave.leave(codegen.tx)
     for _, exit_function in exits:
         codegen.load_callable(left)

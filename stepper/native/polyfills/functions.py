@@ -251,10 +251,11 @@ def _numel(self, /):
 
 
 @stands_for(FUNCTIONS, math.prod)
-def _prod(iterable, /, *, start=1):
+def _prod(iterable, /):
+    product = 1
     for each in iterable:
-        start = start * each
-    return start
+        product = product * each
+    return product
 
 
 @stands_for(FUNCTIONS, functools.cached_property.__get__)

@@ -36,7 +36,6 @@ from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.tracing.symbolic_shapes import SymbolicShapes
 from stepper.native.variables.base import NO_GUARDS, Arguments, Guards, Keywords, VariableTracker
-from stepper.native.variables.ctx_manager import ExitVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable
@@ -166,7 +165,7 @@ class OutputGraph:
         """Whether inference mode is active. Operators run on fake tensors outside of it."""
         self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
         """What makes the modes in which operators run, beside the gradient mode."""
-        self.exits: tuple[tuple[ExitVariable, VariableTracker], ...] = ()
+        self.exits: tuple[tuple[VariableTracker, VariableTracker], ...] = ()
         """The exit functions of contexts that code has entered and is to leave, behind that of what
         the graph has entered instead."""
         self.transforms: tuple[object, ...] = ()

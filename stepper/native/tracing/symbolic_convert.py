@@ -103,7 +103,7 @@ class InstructionTranslatorBase(Instructions):
         self.stack: list[VariableTracker] = []
         self.symbolic_locals = symbolic_locals
         self.f_locals: dict[str, object] = {}
-        self.block_stack: list[tuple[int, ExitVariable]] = []
+        self.block_stack: list[tuple[int, VariableTracker]] = []
         self.kw_names: tuple[str, ...] = ()
         self.handled: list[ExceptionVariable] = []
         self.current_speculation = None
@@ -405,7 +405,7 @@ class InstructionTranslator(InstructionTranslatorBase):
                 if raised_at is not None and raised_at != at:
                     raise RestartAnalysis(raised_at, reason) from None
                 for entered, leave in blocks:
-                    if leave.manager is None:
+                    if not isinstance(leave, ExitVariable) or leave.manager is None:
                         raise RestartAnalysis(entered, reason) from None
                 if self.output.altered:
                     raise RestartAnalysis(at, reason) from None
@@ -413,6 +413,7 @@ class InstructionTranslator(InstructionTranslatorBase):
                 self.stack, self.symbolic_locals = stack, symbolic_locals
                 self.kw_names, self.instruction_pointer = kw_names, at
                 for _, leave in reversed(blocks):
+                    assert isinstance(leave, ExitVariable)
                     leave.leave(self, True)
                 self.output.translation.graph_broke(self, self.instructions[at], reason)
                 return

@@ -122,7 +122,7 @@ class ExitVariable(VariableTracker):
 
 
 def entered(manager: contextlib.AbstractContextManager[object]) -> object:
-    """The same context, entered."""
+    """A context that is entered by this."""
     manager.__enter__()
     return manager
 

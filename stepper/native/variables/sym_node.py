@@ -177,8 +177,10 @@ def call_symbolic(tx: Translator, function: object, args: Arguments) -> Variable
 
 def _is_of_ints(value: VariableTracker) -> bool:
     """Whether a number is computed of nothing but ints."""
-    number: Any = getattr(value, "sym_num", None)
-    return number is not None and all(each.is_integer for each in number.node.expr.free_symbols)
+    number = value.sym_num if isinstance(value, SymNodeVariable) else None
+    if not isinstance(number, torch.SymFloat | torch.SymInt):
+        return False
+    return all(each.is_integer for each in number.node.expr.free_symbols)
 
 
 def _is_real_power(tx: Translator, function: object, base: VariableTracker) -> bool:
