@@ -247,6 +247,8 @@ class Walk(WalkState):
         self._walks = recorder.walks
         self._walks.forget_the_lost()
         self.names = names
+        self._passage: Passage | None = None
+        """Its moments, where they are kept."""
         self.attempt = 0
         """Id of its attempt; 0 until it is written."""
         # Not recorded: the session is over, or an evaluation made the call.
@@ -297,16 +299,24 @@ class Walk(WalkState):
             or not (self._recorder.everything or self._recorder.controller.alert)
         )
 
-    def keep(self) -> Passage | None:
-        """Keep its moments from now on, for `kept`; None: they are not only written."""
-        return Passage(self._recorder.steps) if self.unheard and not self.moments else None
+    def keep(self) -> None:
+        """Keep its moments from now on, for `kept`, if they are only written."""
+        if self.unheard and not self.moments:
+            self._passage = Passage(self._recorder.steps)
 
-    def kept(self, passage: Passage, hit: str) -> ToldLookup | None:
+    def _keep_moments(self) -> None:
+        if self._passage is not None and not (
+            0 < self.moments <= _MOST_AGAIN and self._passage.end(self.moments)
+        ):
+            self._passage = None
+
+    def kept(self, hit: str) -> ToldLookup | None:
         """All of a lookup that has hit and is over, to be told again; `hit`: what its event says.
         None: it cannot be."""
-        record, first = self.record, passage.first_frame
-        if not 0 < self.moments <= _MOST_AGAIN or not passage.end(self.moments):
+        passage, record = self._passage, self.record
+        if passage is None:
             return None
+        first = passage.first_frame
         begun = f"{record.compile_id} {record.name}".lstrip()
         texts = (begun, hit, self._end_text())
         return ToldLookup(record, passage, self._recorder.steps.last_frame - first + 1, texts)
@@ -438,7 +448,8 @@ class Walk(WalkState):
             recorder.store_walk(self.record, self._attempt_record(self.record.last_moment))
             self.muted = True  # not before: an end that was interrupted is told again
             recorder.occurred(EventKind.END, self._end_text(), self.record.id, self.subject)
-            recorder.writer.flush_soon()
+            self._keep_moments()
+            recorder.writer.flush_soon()  # which takes them out of memory
 
     def _end_text(self) -> str:
         text = f"{self.record.compile_id} {self.record.outcome}".lstrip()

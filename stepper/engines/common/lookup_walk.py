@@ -171,14 +171,15 @@ def record_lookup(
         names=lambda frame: {"locals": f_locals, "L": f_locals, "G": call.f_globals},
         owner=_owner(f_locals.get("self")),
     )
-    passage = None if keep is None else walk.keep()
+    if keep is not None:
+        walk.keep()
     try:
         _record(walk, call, code, tries, unserved, gone)
     finally:
         if walk.record.outcome is Outcome.RUNNING:
             walk.end(Outcome.MISS if call.winner is None else Outcome.HIT)
-    if keep is not None and passage is not None and walk.record.outcome is Outcome.HIT:
-        told = walk.kept(passage, _hit_text(call.code.co_qualname, walk.record.reason))
+    if keep is not None and walk.record.outcome is Outcome.HIT:
+        told = walk.kept(_hit_text(call.code.co_qualname, walk.record.reason))
         if told is not None:
             keep(told)
     return walk.record.id

@@ -17,6 +17,7 @@ the eighth … hit of an entry, and told of these alone.
 from __future__ import annotations
 
 import weakref
+from collections import deque
 from collections.abc import Collection, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
@@ -45,9 +46,9 @@ from stepper.support.per_object import PerCode
 from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
-_MOST_KEPT = 256
-"""Lookups that are kept of an entry: one of each place of the program from which it is called, and
-of each set of sizes that it is called with there."""
+_MOST_KEPT = 4096
+"""Lookups that are kept, of all entries, some 16 MB: of an entry, one of each place of the program
+from which it is called, and of each set of sizes that it is called with there."""
 _MOST_VARYING = 32
 """Guards that are looked at again, at most: of more, a lookup is told in full."""
 
@@ -99,11 +100,14 @@ class RepeatedHits:
         self._entries: PerCode[_Entry] = PerCode()
         self._first: PerCode[weakref.ref[CodeType]] = PerCode()
         """By a code, the transformed one of the entry that its next lookup tries first."""
+        self._kept: deque[tuple[weakref.ref[_Entry], _Occasion]] = deque()
+        """Whose lookups are kept, and which; the oldest first, which is the first to go."""
 
     def clear(self) -> None:
         """Forget all."""
         self._entries.clear()
         self._first.clear()
+        self._kept.clear()
 
     # -- the order of entries ------------------------------------------------------------------
 
@@ -141,7 +145,7 @@ class RepeatedHits:
         """Keep a lookup that was told in full, if it leaves not too much to be looked at."""
         entry = self._entries.get(call.winner)
         candidate = tried.candidate
-        if entry is None or len(entry.models) >= _MOST_KEPT or candidate.memory.kept_order is None:
+        if entry is None or candidate.memory.kept_order is None:
             return
         values = call.f_locals.values()
         arguments = [(name, describe_whole(value)) for name, value in call.f_locals.items()]
@@ -162,7 +166,17 @@ class RepeatedHits:
         one_object = _one_object(call.f_locals)
         model = _Model(told, tuple(arguments), one_object, tuple(varying))
         if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
-            entry.models[_occasion(told.record.thread, call.python_stack, call.f_locals)] = model
+            occasion = _occasion(told.record.thread, call.python_stack, call.f_locals)
+            if occasion not in entry.models:
+                self._make_room()
+                self._kept.append((weakref.ref(entry), occasion))
+            entry.models[occasion] = model
+
+    def _make_room(self) -> None:
+        while len(self._kept) >= _MOST_KEPT:
+            oldest, occasion = self._kept.popleft()
+            if (entry := oldest()) is not None:
+                del entry.models[occasion]
 
     def tell(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import time
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
@@ -14,6 +15,7 @@ import pytest
 import torch
 from torch.overrides import TorchFunctionMode
 
+from stepper.engines.dynamo import repeated_hits
 from stepper.model.trace import EventKind, Outcome, Translation
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
@@ -199,6 +201,31 @@ def test_sizes_that_return_repeat_the_lookup_that_had_them(tmp_path: Path) -> No
         assert each == found[sizes.index(size, 1) - 1]
     # All but the measured ones and the first of each size are told again.
     assert repeats(path) >= 19 - len(MEASURED) - 4
+
+
+def test_calls_that_take_long_repeat_lookups_too(tmp_path: Path) -> None:
+    path = tmp_path / "r.stepper"
+    compiled = torch.compile(lambda x: x * 2, backend="eager")
+    x = torch.ones(3)
+
+    def call() -> None:
+        compiled(x)
+        time.sleep(0.06)  # after so long, what is told is committed with the end of each lookup
+
+    record(path, *[call] * 12).close()
+    assert repeats(path) >= 12 - 1 - len(MEASURED)
+
+
+@pytest.mark.parametrize(("sizes", "repeat"), [(range(3, 5), True), (range(3, 15), False)])
+def test_of_more_lookups_than_are_kept_the_oldest_go(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: range, repeat: bool
+) -> None:
+    monkeypatch.setattr(repeated_hits, "_MOST_KEPT", 3)
+    path = tmp_path / "r.stepper"
+    compiled = torch.compile(lambda x: x * 2, backend="eager", dynamic=True)
+    tensors = [torch.ones(size) for size in (*sizes, *sizes, *sizes)]
+    record(path, *[lambda x=x: compiled(x) for x in tensors]).close()
+    assert (repeats(path) > 0) is repeat
 
 
 class Seeing(TorchFunctionMode):
