@@ -66,6 +66,8 @@ _LINES = 100
 """In which a secret ends that begins in the first of them."""
 _GOES_ON = re.compile(r"[=(:\\]\s*$|\'\'\'|\"\"\"|(?i:[a-z])\s*$")
 """How a line ends of which a part stands in the next."""
+_DOCSTRING = re.compile(r"\]?\s*:[ \t]*\n\s*[rR]?(?:'''|\"\"\")")
+"""What follows a name in `class Token:` and `def next() -> Token:`."""
 _OF_A_NAME = string.ascii_letters + string.digits + "_-"
 
 _OPNAME, _ARGUMENT = 1, 3
@@ -232,11 +234,13 @@ class Secrets:
             return
         # A text is shown by its repr, or line by line.
         lines = value.splitlines()
-        pieces = {*lines, repr(value)[1:-1]} if len(lines) > 1 else {value}
+        pieces = {value}
+        if len(lines) > 1:  # a line without a word is one of any text's: blanks, a brace
+            pieces = {repr(value)[1:-1], *(line for line in lines if any(map(str.isalnum, line)))}
         pieces |= {repr(piece)[1:-1] for piece in pieces}
         for piece in pieces:
             before = self._known.get(piece)
-            if len(piece) >= _SHORTEST and (before is None or before.where < where):
+            if len(piece.strip()) >= _SHORTEST and (before is None or before.where < where):
                 self._changed = True
                 self._known[piece] = _Known(piece, where)
 
@@ -312,7 +316,8 @@ class Secrets:
 
     def _named(self, match: re.Match[str]) -> str:
         start = max(0, match.start() - _LONGEST_NAME)
-        if not is_secret_name(_word_before(match.string[start : match.start()]) + match["name"]):
+        name = _word_before(match.string[start : match.start()]) + match["name"]
+        if not is_secret_name(name) or _DOCSTRING.match(match.string, match.end("name")):
             return match[0]
         return _without_given(match, self._learn)
 

@@ -257,6 +257,27 @@ def test_what_a_secret_name_was_given_is_known_from_then_on() -> None:
     assert secrets.text("f('plain'), L['plain'], plain") == f"f('{WITHHELD}'), L['plain'], plain"
 
 
+@pytest.mark.parametrize("first", ["def next_of(self) -> Token:", "class ApiKey:"])
+def test_a_docstring_is_no_secret_of_the_type_before_it(first: str) -> None:
+    source = (first, '    """What is expected next.', "        ", '    """', "        x")
+    rows = {"code": [1, pack(Code(1, "f", "f", "a.py", 1, (), 1, source))]}
+    Secrets({}).clean(rows, codes="code", values="values", data=())
+    body = rows["code"][1]
+    assert isinstance(body, bytes)
+    assert msgspec.msgpack.decode(body, type=Code).source == source
+    assert Secrets({}).text("\n".join(source)) == "\n".join(source)
+
+
+def test_a_line_without_a_word_is_no_secret() -> None:
+    key = '{\n        "id": "zq7-of-the-key"\n        }\n        \n        ---'
+    secrets = Secrets({"SERVICE_KEY": key})
+    lines = ["        }", "        return x", "        ---", '        "id": "zq7-of-the-key"']
+    assert secrets.text(lines[0]) == lines[0]
+    assert secrets.text(lines[1]) == lines[1]
+    assert secrets.text(lines[2]) == lines[2]
+    assert WITHHELD in secrets.text(lines[3])
+
+
 def test_variables_of_the_environment() -> None:
     variables = {
         b"LICENSE": b"zq7-planted-1", b"DB_PASSWORD": b"q9x!", b"MODE": b"training",
