@@ -106,13 +106,13 @@ def decided_by(known: Sequence[Size], condition: str) -> list[ShapeStep]:
 def as_installed(recording: Recording, made: Translation, said: str) -> str:
     """A condition on sizes as the entry has it: Dynamo says why an entry did not match without
     `L[…]` around the names of locals. What is no condition of the entry is left as it is."""
-    codes = _all_conditions(recording, made)
+    codes = all_conditions(recording, made)
     return next((code for code in codes if _says(code, said)), said)
 
 
 def is_condition(recording: Recording, made: Translation, said: str) -> bool:
     """Whether what Dynamo says is a condition on sizes and numbers of an entry."""
-    return any(_says(code, said) for code in _all_conditions(recording, made))
+    return any(_says(code, said) for code in all_conditions(recording, made))
 
 
 def _says(code: str, said: str) -> bool:
@@ -120,7 +120,8 @@ def _says(code: str, said: str) -> bool:
     return written == said or comparisons(written) == comparisons(said)
 
 
-def _all_conditions(recording: Recording, made: Translation) -> list[str]:
+def all_conditions(recording: Recording, made: Translation) -> list[str]:
+    """The conditions on sizes of an entry."""
     attempts = recording.attempts(made.id)
     guards = recording.guards(None, attempt=attempts[-1].id) if attempts else []
     return [code for guard in guards if guard.kind == SHAPE_ENV for code in guard.code]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.bases import BASE
 from stepper.analysis.check_index import whose_key
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT
@@ -25,8 +26,11 @@ from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
 HANDED_OVER = frozenset(
-    {"dtype", "rank", "device", "requires_grad", "type", "length", "dictionary", "stride", "object"}
-)
+    {
+        "base", "dtype", "rank", "device", "requires_grad", "type", "length", "dictionary",
+        "stride", "object",
+    }
+)  # fmt: skip
 """What is never a symbol, and can be made the same where a value is handed over."""
 _NONE = "NoneType"
 _SEQUENCES = ("list", "tuple")
@@ -88,6 +92,14 @@ def _rank(it: Changing) -> str:
     return (
         f"A number of dimensions is never a symbol: reshape {it.name} to one rank before the call, "
         "or accept an entry for each."
+    )
+
+
+def _base(it: Changing) -> str:
+    return (
+        f"Where sizes are symbols, an entry also requires the sizes of what a tensor is a view of: "
+        f"hand {it.name} over always as a view of such a tensor, or always as none, with "
+        f"{it.name}.clone()."
     )
 
 
@@ -557,6 +569,7 @@ _ROWS: dict[str, _Row] = {
     "dtype": _Row(_dtype, "dtype"),
     "dtype of an array": _Row(_numpy_dtype, "dtype"),
     "rank": _Row(_rank, "rank"),
+    "base": _Row(_base, BASE),
     "device": _Row(_device, "device"),
     "requires_grad": _Row(_requires_grad, "requires_grad"),
     "requires_grad of a parameter": _Row(_frozen, "requires_grad"),

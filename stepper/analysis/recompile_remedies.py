@@ -626,6 +626,7 @@ TABLE: tuple[Remedy, ...] = (
     _converts("requires_grad", "", ".detach()"),
     _converts("stride", "", ".contiguous()"),
     _converts("stride", "", ".clone(memory_format=torch.contiguous_format)"),
+    _converts("base", "", ".clone()"),
     _converts("inference", "", ".clone()"),
     _converts("inference tensor", "", ".clone()"),
     Remedy(lambda case: case.what == "type" and case.argument, _same_type),

@@ -21,6 +21,7 @@ from typing import NamedTuple, overload
 
 import msgspec
 
+from stepper.analysis.bases import with_bases
 from stepper.analysis.conditions import (
     LEAVES,
     SHAPE_ENV,
@@ -614,6 +615,7 @@ class _Reader:
     def _tried(self, item: Translation, entry: str, failures: list[Failure]) -> Tried:
         made = self._entry_of(item, entry)
         if made is not None:
+            failures = with_bases(self._recording, made, failures)
             named = [self._of_one(made, each) for each in failures]
             stated = [with_state(made, item, each) for each in named]
             told = under_a_mode(made, item, stated)

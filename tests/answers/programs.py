@@ -38,5 +38,6 @@ from tests.answers import (  # noqa: F401
     swept_tenth,
     swept_third,
     trained,
+    views,
     wrapped,
 )

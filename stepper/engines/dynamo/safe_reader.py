@@ -234,7 +234,9 @@ class SafeReader:
         for source in values_in(row.code[0]) or ():
             try:
                 saw[source] = self.reach(source)
-            except (MissingValue, WouldRunUserCode) as error:
+            except MissingValue as error:
+                return Answer(Verdict.FAIL, why=f"{source}: {error}")
+            except WouldRunUserCode as error:
                 return Answer(Verdict.UNKNOWN, why=str(error))
             if not one_of(type(saw[source]), _NUMBERS):
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
@@ -361,6 +363,8 @@ def _listed(value: Any, argument: Any) -> Any:
 
 
 def _of_tensor(value: Any, method: Callable[[Any], Any]) -> Any:
+    if value is None:
+        raise MissingValue("None has no sizes")
     return method(value) if one_of(type(value), _TENSORS) else _refuse(value, method)
 
 
