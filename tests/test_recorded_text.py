@@ -35,6 +35,9 @@ IN_ANALYSIS = {
     },
     "answering.py": {"_limit_memory": "the kernel's"},
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
+    "bases.py": {
+        "_with_base": "what Python says of a value that cannot be read, behind its expression",
+    },
     "break_remedies.py": {
         "": "torch's: the source of what is called",
         "reordering": "torch's: the source of what is called",
