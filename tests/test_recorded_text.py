@@ -36,7 +36,8 @@ IN_ANALYSIS = {
     "answering.py": {"_limit_memory": "the kernel's"},
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "bases.py": {
-        "_with_base": "what Python says of a value that cannot be read, behind its expression",
+        "": "torch's: an expression of sizes; what Python says of a value without them",
+        "_with_base": "the same, in the words of a recorded lookup",
     },
     "break_remedies.py": {
         "": "torch's: the source of what is called",
