@@ -6,6 +6,7 @@ what its line looks like.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import time
@@ -26,6 +27,7 @@ from stepper.model.trace import (
     Translation,
 )
 from stepper.model.value import TensorMeta, Value
+from stepper.support.guarded_values import parsed
 
 if TYPE_CHECKING:
     from stepper.recording.reader import Recording
@@ -248,7 +250,9 @@ def expression_text(code: Code, instruction: Instruction) -> str:
         last = _character(lines[-1], instruction.end_col or 0)
     lines[-1] = lines[-1][:last]
     lines[0] = lines[0][first:]
-    return " ".join(line.strip() for line in lines)
+    # Over several lines there are comments in it, and white space within brackets.
+    tree = parsed("\n".join(("(", *lines, ")"))) if len(lines) > 1 else None
+    return " ".join(line.strip() for line in lines) if tree is None else ast.unparse(tree)
 
 
 def _character(line: str, byte: int) -> int:

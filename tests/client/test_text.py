@@ -6,6 +6,7 @@ import pytest
 
 from stepper.client.text import (
     clip,
+    expression_text,
     graph_code,
     graph_table,
     guard_line,
@@ -18,7 +19,7 @@ from stepper.client.text import (
     value_facts,
     value_line,
 )
-from stepper.model.program import Instruction
+from stepper.model.program import Code, Instruction
 from stepper.model.trace import Guard, Node
 from stepper.model.value import TensorMeta, Value
 
@@ -94,3 +95,10 @@ def test_small_things() -> None:
 )
 def test_a_guard_says_what_it_is_about(kind: str, source: str, written: str) -> None:
     assert guard_line(Guard(1, 1, 1, kind, source)) == written
+
+
+def test_an_expression_over_several_lines_has_no_comments_and_no_blanks_within_brackets() -> None:
+    source = ("def f(x):", "    y = g(  # twice", '        x, "a  b",', "    )[0]", "    return y")
+    call = Instruction(0, "CALL", line=2, end_line=4, col=8, end_col=5)
+    code = Code(1, "f", "f", "a.py", 1, (call,), 1, source)
+    assert expression_text(code, call) == "g(x, 'a  b')"

@@ -575,7 +575,7 @@ def computes_once(x: Any, lazy: Lazy) -> Any:
 
 
 def reads_of_methods(x: Any, lazy: Lazy) -> Any:
-    method = lazy.scaled
+    method: Any = lazy.scaled
     told = method.__name__, method.__qualname__, method.__doc__, method.__func__ is Lazy.scaled
     same = method == lazy.scaled, method != Lazy().scaled, method == 3, method != len
     return method(x), told, same

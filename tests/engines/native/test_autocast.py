@@ -70,8 +70,8 @@ def breaks_in_blocks(x: torch.Tensor) -> Any:
             y = MODEL[0](y)
             raise KeyError(asked)
     except KeyError as error:
-        asked = error.args
-    return y.float() @ y.float().T, asked
+        told = error.args
+    return y.float() @ y.float().T, told
 
 
 @torch.autocast("cpu", torch.bfloat16)

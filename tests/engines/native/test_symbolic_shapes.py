@@ -382,6 +382,8 @@ def test_views_strides_and_gradients() -> None:
 class Remembers(torch.nn.Module):
     """Keeps what it was given before, and a buffer of a size of its own."""
 
+    weight: torch.Tensor
+
     def __init__(self) -> None:
         super().__init__()
         self.register_buffer("weight", torch.ones(3))
