@@ -276,9 +276,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                 if unequal is not None and unequal[1] == size.symbol.name:
                     found = f"{self.changing} != {unequal[2]}"
                     continue
-                found = step.written
-                if len(step.symbols) > 1:
-                    found = self._with_sources(found, size)
+                found = self._with_sources(step.written, size)
         return found
 
     @property

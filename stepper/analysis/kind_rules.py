@@ -369,6 +369,8 @@ def _backend(it: Changing) -> str:
 
 
 def _inference_tensor(it: Changing) -> str:
+    if any(each.aspect.what == INFERENCE_MODE for each in it.history.series):
+        return ""  # it is made where it is called, or at least it would not be enough
     return (
         f"{it.name} was made under torch.inference_mode in one call and not in another: make it "
         f"under one, or hand over {it.name}.clone(), made outside of that mode."

@@ -88,7 +88,8 @@ _ROWS = (
         "why functions were compiled again",
         "Every recompilation of a recording: the call that caused it, each entry's failing guards "
         "with what was expected and what was there, where those guards came from, what changes "
-        "from call to call, and advice. A recording made with --lookups says most.",
+        "from call to call, and advice. One made with --lookups also has calls for which nothing "
+        "was compiled.",
         "recompile_lines:recompile_lines",
         title="why it was compiled again",
         trials="recompile_trials:RecompileTrials",

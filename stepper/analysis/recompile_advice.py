@@ -7,6 +7,8 @@ changed so is for its author to say.
 
 from __future__ import annotations
 
+import itertools
+import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -14,8 +16,9 @@ import msgspec
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
-from stepper.analysis.kind_rules import HANDED_OVER, KIND_RULES
+from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.objects import CODE
+from stepper.analysis.recompile_savings import Changed, Savings
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
@@ -39,8 +42,12 @@ _FOR_ONE = frozenset({"number made dynamic", _SIZE_MADE})
 """Rules whose advice saves the entry for the first value, if nothing else needs it."""
 _OF_ELEMENTS = frozenset({"length", "keys"})
 """Rules by which a container is to have the same elements in each call."""
-_FOR_EACH = frozenset({"size needed"})
-"""Rules that say of a value that each takes an entry."""
+_KEPT = _FOR_ONE | {"value"}
+"""Rules whose advice leaves an entry for each value, or for each side of a condition."""
+_DONE_WITHOUT = frozenset({"number needed", "constant needed"})
+"""Rules by which a number is not to be asked for, so that it may change."""
+_SIZE = re.compile(r"(.*)\.size\(\)\[(\d+)\]")
+"""A size of a tensor, as conditions have it."""
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
@@ -62,28 +69,26 @@ def advise(recording: Recording, history: History) -> list[Advice]:
         return []  # what they failed of is not that they were made
     for series in history.series[:TOLD]:
         found += [each for each in _on(Changing(entries, series)) if not _told(found, each)]
-    taken = [
+    saved = _Saved(history)
+    sure = [
         each
         for each in found
-        if each.rule in _FOR_EACH or (each.rule in _FOR_ONE and not each.changes)
+        if each.rule not in _FOR_ONE | _UNSURE or (each.rule in _FOR_ONE and not each.changes)
     ]
-    advised = found
-    found = [
-        each
-        for each in advised
-        if each.rule not in _FOR_ONE | _UNSURE or each in taken or _saves(history, each, taken)
-    ]
-    beside = [each for each in advised if each not in found]
+    free = [each for each in found if each.changes or each.rule in _DONE_WITHOUT]
+    needed = saved.needed([each for each in found if each in free or each not in sure])
+    beside = [each for each in found if each not in sure and each not in needed]
     # What saves an entry only if a size of 0 or 1 is no number, either, is told together with that.
-    only_together = [each for each in found if each.rule in _FOR_ONE and _needs_more(history, each)]
-    found = [each for each in found if each not in only_together]
+    alone = saved.needed([each for each in needed if each.rule not in _UNSURE])
+    only_together = [each for each in needed if each.rule in _FOR_ONE and each not in alone]
+    found = [each for each in found if each not in beside and each not in only_together]
     found = _made_symbols_at_once(entries, found)
     found.sort(key=lambda each: each.rule in _UNSURE)
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
         known = [*only_together, *found]
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, known)]
-    found += _beside(entries, found, beside)
+    found += _beside(entries, saved, [each for each in sure if each in found], beside)
     found.sort(key=lambda each: not each.first)
     found = _said_once(entries, found)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
@@ -147,72 +152,60 @@ def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]
     return found
 
 
-def _beside(entries: Entries, found: list[Advice], beside: list[Advice]) -> Iterator[Advice]:
-    """On sizes and numbers of which a symbol saved nothing as something else, which is to be handed
-    over always alike, changed whenever they did. Where that never changes without them, it alone
-    saves as little."""
-
-    def calls(advice: Advice) -> set[int]:
-        return {
-            at
-            for at, again in enumerate(entries.history.recompilations)
-            if again.nearest is not None
-            and any(_is(change, advice) for change in changes_of(again.nearest))
-        }
-
+def _beside(
+    entries: Entries, saved: _Saved, found: list[Advice], beside: list[Advice]
+) -> Iterator[Advice]:
+    """On sizes and numbers of which a symbol saved nothing as something else changed whenever they
+    did, of which it is advised not to. Where that never changes without them, it alone saves as
+    little."""
     about = {(each.source, each.aspect): Changing(entries, each) for each in entries.history.series}
+
+    def of(advice: Advice) -> Iterator[Advice]:
+        return (each for each in found if each.source == advice.source)  # its keys and its length
+
+    useless = [each for each in found if each.rule not in _KEPT and not saved.needed([each])]
     for each in beside:
-        it, changed = about[each.source, each.aspect], calls(each)
-        alike = ((one, calls(one)) for one in found if one.aspect.what in HANDED_OVER)
-        first = next((one for one, when in alike if when and when <= changed), None)
+        it = about[each.source, each.aspect]
+        first = next((one for one in useless if each in saved.needed([*of(one), *beside])), None)
         if first is None or not each.changes:
             continue
         ways = " or ".join(_worded(entries, change, beside) for change in each.changes)
         yield msgspec.structs.replace(
             each,
             text=f"{it.changing} changes whenever "
-            f"{about[first.source, first.aspect].what_changes} does, so that what is advised on "
+            f"{about[first.source, first.aspect].changing} does, so that what is advised on "
             f"that saves nothing alone: besides, before the first call {ways}.",
             changes=(),
             rule=_AT_ONCE,
         )
 
 
-def _saves(history: History, advice: Advice, taken: list[Advice]) -> bool:
-    """Whether something was compiled again because of this, and of nothing that never is a
-    symbol, or whose first value takes an entry all the same."""
-    for each in history.recompilations:
-        changed = [] if each.nearest is None else changes_of(each.nearest)
-        mine = any(_is(change, advice) for change in changed)
-        others = any(_is(change, other) for change in changed for other in taken)
-        if mine and not others and not any(map(_never_a_symbol, changed)):
-            return True
-    return False
+class _Saved:
+    """What following advice leaves of a function's recompilations."""
 
+    def __init__(self, history: History) -> None:
+        self._savings = Savings(history.recompilations)
+        self._likewise = {(each.source, each.aspect): each.likewise for each in history.series}
 
-def _needs_more(history: History, advice: Advice) -> bool:
-    """Whether with this alone there are as many compilations: whenever it changes, another size is
-    or was 0 or 1, of which no symbol is made."""
-    changed = [
-        [] if each.nearest is None else changes_of(each.nearest) for each in history.recompilations
-    ]
-    mine = [changes for changes in changed if any(_is(change, advice) for change in changes)]
-    return bool(mine) and all(
-        any(_is_zero_or_one(change) and not _is(change, advice) for change in changes)
-        for changes in mine
-    )
+    def needed(self, advice: list[Advice]) -> list[Advice]:
+        """Of some advice that which is needed to save what all of it saves together."""
+        left = [*advice]
+        for each in reversed(advice):
+            if not self._savings.needed(
+                self._about(each), itertools.chain(*map(self._about, left))
+            ):
+                left.remove(each)
+        return left
 
-
-def _is_zero_or_one(change: Change) -> bool:
-    sizes = (change.by.expected, change.by.actual)
-    return change.by.what == "size" and any(type(each) is int and each < 2 for each in sizes)
-
-
-def _never_a_symbol(change: Change) -> bool:
-    """Whether no symbol does for both that were there: one is None, say."""
-    by = change.by
-    values = {type(by.expected), type(by.actual)}
-    return by.what in HANDED_OVER or (by.what == "value" and not values <= {int, float})
+    def _about(self, advice: Advice) -> set[Changed]:
+        """What never changes where it is followed."""
+        sources = advice.source, *self._likewise.get((advice.source, advice.aspect), ())
+        found = {(source, advice.aspect) for source in sources}
+        if advice.rule in _UNSURE:  # neither a number, nor a symbol that is 2 or more
+            found |= {(f"{source}.size()[{advice.aspect.at}]", Aspect("")) for source in sources}
+            sizes = filter(None, map(_SIZE.fullmatch, sources))
+            found |= {(size[1], Aspect("size", int(size[2]))) for size in sizes}
+        return found
 
 
 def _is(change: Change, advice: Advice) -> bool:

@@ -68,9 +68,8 @@ _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 _MOST_CALLS = 20
 """How many calls for which nothing was compiled, for one reason, are asked what did not serve."""
 WITHOUT_LOOKUPS = (
-    "Lookups were not recorded: what is said of entries beyond the compiler's own words is "
-    "inferred. stepper record --lookups also records each guard that failed, with what was there, "
-    "and what would have failed besides."
+    "What is told as inferred follows from what the entries want. stepper record --lookups records "
+    "each guard that failed, with what was there, and what would have failed besides."
 )
 
 
@@ -200,13 +199,21 @@ def recompile_lines(
         )
         for history in follow:
             yield from _heading(recording, history, "  ")
-    if not recording.lookups():
+    if not recording.lookups() and any(map(_is_inferred, found)):
         yield Line("")
         yield Line(WITHOUT_LOOKUPS, role="dim")
     limited = {history.name for history in by_function if history.calls_after_limit}
     yield from _uncompiled_lines(recording, function, after, limited, every)
     if not function:
         yield from capture_lines(recording, after)
+
+
+def _is_inferred(found: Recompilation) -> bool:
+    """Whether something is told of it that is not recorded, or cannot be told."""
+    return any(
+        not tried.failures or any(failure.inferred and failure.kind for failure in tried.failures)
+        for tried in found.tried[:_ENTRIES]
+    )
 
 
 def _by_rank(

@@ -1,8 +1,9 @@
 """Why functions were compiled again.
 
-A call finds no entry: each entry has a guard that fails. With recorded lookups it is known which,
-what each wanted and what was there, and what would have failed besides. Without them there are
-Dynamo's words on the entry that it tried first, and for the others what the new compilation wants
+A call finds no entry: each entry has a guard that fails. Which, what each wanted and what was
+there, and what would have failed besides is recorded with the lookup, or else with the compilation.
+Where it is not, of entries of a function that has many or in older recordings, there are Dynamo's
+words on the entry that it tried first, and for the others what the new compilation wants
 differently (see `stepper.analysis.wanted`), which is told as inferred.
 
 Recompilations of one function are read together: what differed from the *nearest* entry, the one
@@ -79,7 +80,7 @@ from stepper.analysis.wanted import (
 from stepper.client.frame_names import is_meant
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike
-from stepper.model.lookup import INVALID, Aspect, Difference
+from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference
 from stepper.model.trace import (
     EventKind,
     Guard,
@@ -165,6 +166,9 @@ class Entries(Sequence[Tried]):
             self._seen[at] = self._looks[at]()
         return self._seen[at]
 
+
+Asked = tuple[CheckedGuard, Check]
+"""A guard of an entry, and what came of asking it again."""
 
 Met = set[tuple[str, str, Difference]]
 """Entries, each with a source and in what a call differed from it."""
@@ -453,7 +457,7 @@ class _Reader:
             for check in entry.checks:
                 if check.moment == moment and check.verdict is Verdict.FAIL:
                     guard = self._recording.guard_program(entry.code)[check.place]
-                    failure = failure_at(guard, check, entry.entry, [])
+                    failure = failure_at(guard, check, entry.entry, [], behind=False)
                     return self._tried(lookup, entry.entry, [failure])
         return None
 
@@ -462,28 +466,31 @@ class _Reader:
     ) -> Iterator[Tried]:
         for entry in self._recording.tried(lookup.id):
             guards = self._recording.guard_program(entry.code)
-            failed = [each for each in entry.checks if each.verdict is Verdict.FAIL]
-            wants = self._wants(item.code)
-            made = self._entry_of(item, entry.entry)
-            new, old = wants[item.id].call, {} if made is None else wants[made.id].all
-            failures = [
-                explained(
-                    self._compares(item, failure_at(guards[check.place], check, entry.entry, said)),
-                    old, new,
-                )
-                for check in (*failed, *entry.behind)
-            ]  # fmt: skip
-            unknown = {
-                unscoped(guards[each.place].source)
-                for each in entry.checks
-                if each.verdict is Verdict.UNKNOWN
-            }
-            # What could not be asked again, of that the compiler's words are left: it has.
-            words = [each for each in said if each.entry == entry.entry]
-            words = [each for each in words if not failures or each.source in unknown]
-            if words:
-                failures = [*(said_failure(each, new, old) for each in words), *failures]
-            yield self._tried(item, entry.entry, failures)
+            checks = *entry.checks, *entry.behind
+            asked = [(guards[check.place], check) for check in checks]
+            yield self._asked(item, entry.entry, asked, said)
+
+    def _asked(
+        self, item: Translation, entry: str, asked: list[Asked], said: list[Reason]
+    ) -> Tried:
+        """An entry of which the guards were asked again, in order."""
+        wants = self._wants(item.code)
+        made = self._entry_of(item, entry)
+        new, old = wants[item.id].call, {} if made is None else wants[made.id].all
+        failures: list[Failure] = []
+        for guard, check in asked:
+            if check.verdict is Verdict.FAIL:
+                failure = failure_at(guard, check, entry, said, behind=bool(failures))
+                failures.append(explained(self._compares(item, failure), old, new))
+        unknown = {
+            unscoped(guard.source) for guard, check in asked if check.verdict is Verdict.UNKNOWN
+        }
+        # What could not be asked again, of that the compiler's words are left: it has.
+        words = [each for each in said if each.entry == entry]
+        words = [each for each in words if not failures or each.source in unknown]
+        if words:
+            failures = [*(said_failure(each, new, old) for each in words), *failures]
+        return self._tried(item, entry, failures)
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:
         """With what the value was and is, where the guard is an expression that compares it with a
@@ -504,7 +511,7 @@ class _Reader:
             failure, source=source, differences=(Difference(what, expected, actual),)
         )
 
-    # Without one
+    # Without one: from what the compilation has, and from what it wants
 
     def _inferred(self, item: Translation, said: list[Reason]) -> Entries:
         made = self._made.get(item.code, [])
@@ -516,11 +523,19 @@ class _Reader:
         newest = entries[0].compile_id if entries else ""
         about = {words.entry or newest: words for words in said}
         known = {each.compile_id for each in entries}
+        asked = {
+            unmet.entry: [(unmet.guards[check.place], check) for check in unmet.checks]
+            for unmet in item.unmet
+        }
         looks: list[Callable[[], Tried]] = []
         for label, words in about.items():
-            if label not in known:
+            if label not in known and label not in asked:
                 failure = said_failure(words, self._wants(item.code)[item.id].call)
                 looks.append(partial(self._tried, item, label, [failure]))
+        looks += [
+            partial(self._asked, item, entry, checks, said) for entry, checks in asked.items()
+        ]
+        entries = [each for each in entries if each.compile_id not in asked]
         # What the compiler has spoken of comes first.
         entries.sort(key=lambda each: each.compile_id not in about)
         looks += [

@@ -35,7 +35,7 @@ from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
 _SPECIAL = (0, 1)
-_ANOTHER = frozenset({"value", "type", "length", "dictionary"})
+_ANOTHER = frozenset({"value", "type", "length", "dictionary", "identity"})
 """What changes of a thing where something else is in its place, or is there for the first time."""
 _PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
 _BUILTIN_MODULE = "builtin_nn_module"

@@ -183,8 +183,10 @@ def installed(guards: list[Guard], failure: Failure) -> Guard | None:
     return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
 
 
-def failure_at(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]) -> Failure:
-    """What a recorded lookup says of a guard that failed, or that would have."""
+def failure_at(
+    guard: CheckedGuard, check: Check, entry: str, said: list[Reason], *, behind: bool
+) -> Failure:
+    """What was found of a guard that failed, or that would have, behind one that did."""
     state = guard.kind == "GLOBAL_STATE"
     differences = check.differences
     for words in said:
@@ -208,7 +210,7 @@ def failure_at(guard: CheckedGuard, check: Check, entry: str, said: list[Reason]
         missing=bool(check.why and not differences and check.actual == UNKNOWN),
         moment=check.moment or None,
         nanoseconds=check.nanoseconds,
-        behind=not check.moment,
+        behind=behind,
         find_text=partial(check.failure, guard) if check.differences else None,
     )
 

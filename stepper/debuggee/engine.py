@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
     from stepper.model.collective import CollectiveReading
     from stepper.model.failure import Failure
-    from stepper.model.lookup import RejectedEntry
+    from stepper.model.lookup import RejectedEntry, UnmetEntry
     from stepper.model.method_names import Entered, Owner
     from stepper.model.program import Code, PythonFrame
     from stepper.model.shapes import ShapeStep
@@ -203,6 +203,7 @@ class Recorder(Protocol):
         state: Mapping[str, str] = {},
         dynamic: bool | None = None,
         specialize_int: bool = False,
+        unmet: tuple[UnmetEntry, ...] = (),
         nested: bool = False,
     ) -> LiveTranslation:
         """The compiler begins to compile a frame, in this thread; `nested`: while it is compiling

@@ -49,7 +49,7 @@ from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
 from stepper.model.break_words import reason_of
 from stepper.model.failure import Failure
-from stepper.model.lookup import RejectedEntry
+from stepper.model.lookup import RejectedEntry, UnmetEntry
 from stepper.model.method_names import Entered, Owner
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -182,6 +182,7 @@ class Recorder:
         state: Mapping[str, str] = MappingProxyType({}),
         dynamic: bool | None = None,
         specialize_int: bool = False,
+        unmet: tuple[UnmetEntry, ...] = (),
         nested: bool = False,
     ) -> LiveTranslation:
         self.walks.forget_the_lost()
@@ -201,6 +202,7 @@ class Recorder:
             state=dict(state),
             dynamic=dynamic,
             specialize_int=specialize_int,
+            unmet=unmet,
         )
         translation = LiveTranslation(record, code, nested)
         translation.stood_before = self.controller.stood

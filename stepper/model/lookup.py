@@ -148,6 +148,19 @@ class TriedEntry(msgspec.Struct, frozen=True, array_like=True):
     """How long the compiler's own check of all its guards takes, where it matches."""
 
 
+class UnmetEntry(msgspec.Struct, frozen=True, array_like=True):
+    """An entry that did not serve a call for which something was compiled, asked again just before
+    that: with the guards of it that failed, and those that could not be asked."""
+
+    entry: str
+    """Its compile id."""
+    guards: tuple[CheckedGuard, ...]
+    """Only these."""
+    checks: tuple[Check, ...]
+    """One for each of them, by its place among them: the first that failed is the one at which the
+    compiler has stopped."""
+
+
 class RejectedEntry(msgspec.Struct, frozen=True, array_like=True):
     """An entry that did not serve a call, and the first guard of it that failed."""
 

@@ -364,7 +364,7 @@ def marks_that_come_later(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("past changes: 0, 1", "Ne(8 - s38, 8)"),
+    cause=("past changes: 0, 1", "Ne(8 - past, 8)"),
     advice="0 takes an entry of its own all the same",
     counts=(2, 1),
     never=("dynamic=True",),

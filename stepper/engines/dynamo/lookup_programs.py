@@ -55,7 +55,12 @@ _DEAD = re.compile(r"^Cache line invalidated because (.*) got deallocated$")
 class Candidate:
     """An entry that a lookup may try. Holds Dynamo's objects: to be dropped with the lookup."""
 
-    def __init__(self, origin: Origin, entry: Any, memory: Memory) -> None:
+    def __init__(
+        self, origin: Origin, entry: Any, memory: Memory, *, followed: bool = True
+    ) -> None:
+        """`followed`: each of its lookups is told, so that it is worth while to remember the order
+        of its guards for the next one."""
+        self._followed = followed
         self.wrapper: Any = entry.guard_manager
         self.precompiled = origin is Origin.PRECOMPILED
         self.region = EVERYBODY if self.precompiled else region_of(entry)
@@ -84,14 +89,15 @@ class Candidate:
 
     def read(self) -> None:
         """Read its guards, in the order in which this lookup tried them."""
-        few, memory = self.asks_few, self.memory
-        self.tree = memory.tree(self.wrapper, few=few)
+        memory, few = self.memory, self.asks_few
+        remembers = self.remembers
+        self.tree = memory.tree(self.wrapper) if remembers else GuardTree(self.wrapper, few=few)
         if self._draft is not None:
             # Dynamo runs them as functions of ours, behind one that asks whether it is in use.
             for index, check in enumerate(self._draft.kept_checks, 1):
                 row = msgspec.structs.replace(check.row, index=index)
                 self.tree.checks[index] = check._replace(row=row)
-        order = None if few else memory.order
+        order = memory.order if remembers else None
         if order is not None and order is memory.kept_order:
             self.checks = self.tree.checks
             return
@@ -100,9 +106,9 @@ class Candidate:
             self.checks = [found[key] for key in order]
         else:
             self.checks = list(self.tree.checks)
-            if not few:
+            if remembers:
                 self.remember()
-        if self._draft is None and not few:
+        if self._draft is None and remembers:
             memory.keep(self.tree.root, self.checks)
 
     def time(self, reader: SafeReader) -> int | None:
@@ -118,6 +124,11 @@ class Candidate:
     def asks_few(self) -> bool:
         """Whether the lookup asks not all of its guards; of what is precompiled it does."""
         return not self.precompiled and asks_few_guards()
+
+    @property
+    def remembers(self) -> bool:
+        """Whether the next lookup knows the order of its guards from this one."""
+        return self._followed and not self.asks_few
 
     @property
     def scope(self) -> dict[str, Any]:
@@ -183,11 +194,11 @@ class Memory:
         self.nameless = False
         """None of its guards knows an object by identity."""
 
-    def tree(self, wrapper: Any, *, few: bool) -> GuardTree:
+    def tree(self, wrapper: Any) -> GuardTree:
         """The entry's guards; read anew where they cannot be kept."""
         root = wrapper.root
-        if few or root is None:
-            return GuardTree(wrapper, few=few)
+        if root is None:
+            return GuardTree(wrapper)
         if (kept := self._trees.get(root)) is not None:
             return GuardTree(wrapper, checks=again(kept, root))
         self.kept_order = None
@@ -204,7 +215,7 @@ class Memory:
         they pass, they are there."""
         if self.names or self.nameless or not is_alive(wrapper):
             return
-        rows = [check.row for check in self.tree(wrapper, few=False).checks]
+        rows = [check.row for check in self.tree(wrapper).checks]
         known = [row for row in rows if row.kind in _KNOW_AN_OBJECT]
         self.nameless = not known
         for row in known:
@@ -231,13 +242,15 @@ class Programs:
 
     # -- entries -----------------------------------------------------------------------------
 
-    def candidates(self, code: CodeType) -> list[Candidate]:
-        """The entries of a code, in the order in which the lookup tried them that is just over."""
+    def candidates(self, code: CodeType, *, followed: bool = True) -> list[Candidate]:
+        """The entries of a code, in the order in which the lookup tried them that is just over;
+        `followed`: its lookups are told."""
         entries = entries_of(code)
         for _, entry in reversed(entries):  # where nobody saw them made: the newest stand first
             self.memory(entry.guard_manager)
         listed = [
-            Candidate(origin, entry, self.memory(entry.guard_manager)) for origin, entry in entries
+            Candidate(origin, entry, self.memory(entry.guard_manager), followed=followed)
+            for origin, entry in entries
         ]
         known = self._orders.get(code)
         if known is None:

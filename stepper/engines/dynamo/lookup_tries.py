@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+import msgspec
+
 from stepper.debuggee.described import Described
 from stepper.engines.common.lookup_walk import died
 from stepper.engines.common.lookup_words import (
@@ -24,7 +26,7 @@ from stepper.engines.dynamo.lookup_programs import Candidate, region_name
 from stepper.engines.dynamo.lookup_words import checked
 from stepper.engines.dynamo.safe_reader import OF_A_DICT, Answer, SafeReader
 from stepper.model.cache import GuardRow, Verdict
-from stepper.model.lookup import Check, CheckedGuard, Difference
+from stepper.model.lookup import Check, CheckedGuard, Difference, UnmetEntry
 
 _IDENTICAL_ONLY: Any = object.__eq__
 
@@ -49,6 +51,15 @@ class Tried(NamedTuple):
     """In a miss, the guards behind the one that failed that would have failed too."""
     nanoseconds: int | None = None
     """How long Dynamo takes for all its guards, where it matches."""
+
+    @property
+    def unmet(self) -> UnmetEntry:
+        """What a recording has of it where the lookup is not told."""
+        kept = [check for check in self.checks if check.verdict is not Verdict.PASS]
+        kept += self.behind
+        guards = tuple(self.guards[check.place] for check in kept)
+        checks = (msgspec.structs.replace(check, place=at) for at, check in enumerate(kept))
+        return UnmetEntry(self.candidate.label, guards, tuple(checks))
 
     @property
     def differences(self) -> Sequence[Difference]:
@@ -98,7 +109,7 @@ def try_entry(
     ]
     failing = None if fails_at is None else candidate.checks[fails_at].row
     hidden = tuple(candidate.checks[at].row for at in unknown)
-    if not matches and candidate.tree is not None and not candidate.asks_few:
+    if not matches and candidate.tree is not None and candidate.remembers:
         candidate.remember()  # what failed moves ahead
     return Tried(
         candidate, guards, (*own, *found), hidden, same, matches, failing, len(found), behind, spent

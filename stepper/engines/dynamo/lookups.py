@@ -14,7 +14,8 @@ can be asked passes), it is among those that cannot be asked, and that is what i
 A lookup is a walk of two levels: the entries, and for each the guards. So *next* goes from entry to
 entry, *step* from guard to guard.
 
-When nobody asked for lookups, hits are counted and that is all.
+When nobody asked for lookups, hits are counted, and of a miss the compilation is told which guards
+of each entry have failed (`unmet`): a compilation takes longer by far than to ask them again.
 """
 
 from __future__ import annotations
@@ -54,10 +55,14 @@ from stepper.engines.dynamo.repeated_hits import RepeatedHits
 from stepper.engines.dynamo.safe_reader import SafeReader, forget
 from stepper.model.cache import Origin
 from stepper.model.failure import FailedStage, Failure
+from stepper.model.lookup import UnmetEntry
 from stepper.model.trace import EventKind, Phase
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
+_ASKED = 16
+"""Entries that are asked again at a miss whose lookup is not told: twice as many as Dynamo lets a
+function have, unless its limit was raised."""
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
 _REFUSED_AHEAD = "it was compiled ahead of time, so that its guards do not hold is an error"
@@ -112,6 +117,8 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         """By its transformed code: what was compiled ahead of time."""
         self._unpacked: PerCode[list[weakref.ref[CodeType]]] = PerCode()
         """The transformed codes of a code's entries that come from a package, in their order."""
+        self._unmet: dict[int, tuple[UnmetEntry, ...]] = {}
+        """By thread: what it is about to compile something for; until that begins."""
         self._missed: dict[int, _Missed] = {}
         """By thread: the newest call for which the compiler was asked and made no entry yet."""
 
@@ -139,6 +146,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         self._ahead.clear()
         self._unpacked.clear()
         self._missed.clear()
+        self._unmet.clear()
         forget()
 
     def count_of(self, transformed: CodeType) -> int | None:
@@ -150,6 +158,11 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if self.wanted:
             return True
         return EventKind.MISS in self._recorder.controller.wanted and bool(entries_of(code))
+
+    @property
+    def _unmet_wanted(self) -> bool:
+        """Whether compilations are to be told what failed before them."""
+        return self._recorder.everything
 
     def _say_trouble(self) -> None:
         """Once, that hits are wanted and cannot be told."""
@@ -168,6 +181,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     ) -> None:
         if trouble := self._changes.before_compiling(code, locals, globals):
             self._recorder.note(trouble)
+        self._unmet.pop(_thread.get_ident(), None)
         if self._misses_wanted(code):
             self._missed[_thread.get_ident()] = _Missed(code, locals)
             # This hook, then `_compile`.
@@ -178,6 +192,20 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             choice = Choice(code, locals, globals, compile_id)
             with self._choices.open(choice):
                 self._record(Call(code, locals, globals, backend, None, stack, choice))
+        elif self._unmet_wanted:
+            backend = versions.cache.innermost_backend(compiler_fn)
+            call = Call(code, locals, globals, backend, None)
+            self._unmet[_thread.get_ident()] = tuple(self._asked_again(call))
+
+    def unmet(self) -> tuple[UnmetEntry, ...]:
+        """The entries that do not serve the call for which this thread begins to compile, where its
+        lookup is not told."""
+        return self._unmet.pop(_thread.get_ident(), ())
+
+    def _asked_again(self, call: Call) -> Iterator[UnmetEntry]:
+        reader = SafeReader(call.f_locals, call.f_globals, timed=False)
+        for each in self._candidates(call, followed=False)[:_ASKED]:
+            yield try_entry(each, call.backend, reader, matches=False, hit=False).unmet
 
     def _on_refused(self, frame: Any) -> None:
         # This hook, `has_tensor_in_frame`, then who asks.
@@ -269,7 +297,8 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             self._hits.watch(code, original)
         if self.wanted:
             self._say_trouble()
-        if self.wanted or EventKind.MISS in self._recorder.controller.wanted:
+        misses = self._unmet_wanted or EventKind.MISS in self._recorder.controller.wanted
+        if self.wanted or misses:
             memory = self._programs.memory(guard_manager)
             reader = SafeReader(names.get("locals") or {}, names.get("globals") or {})
             memory.learn_names(guard_manager, reader)
@@ -399,14 +428,8 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         """`candidates`: what was tried in place of the code's entries in the cache. `found`: takes
         the lookup's number."""
         if candidates is None:
-            candidates = self._programs.candidates(call.code)
-            self._know_unpacked(call.code, candidates)
-        region, regions = versions.current_region()
-        candidates = [
-            each
-            for each in candidates
-            if each.precompiled or each.region in (region, EVERYBODY) or call.winner is each.code
-        ]
+            candidates = self._candidates(call)
+        regions = versions.current_region()[1]
         winner = next(
             (each for each in candidates if call.winner and each.code is call.winner), None
         )
@@ -436,6 +459,17 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         finally:
             self._programs.note_order(call.code)
             repeated.looked_up(call.code, candidates, winner)
+
+    def _candidates(self, call: Call, *, followed: bool = True) -> list[Candidate]:
+        """The entries that the lookup of a call tries; `followed`: lookups are told."""
+        found = self._programs.candidates(call.code, followed=followed)
+        self._know_unpacked(call.code, found)
+        region = versions.current_region()[0]
+        return [
+            each
+            for each in found
+            if each.precompiled or each.region in (region, EVERYBODY) or call.winner is each.code
+        ]
 
     def _know_unpacked(self, code: CodeType, candidates: list[Candidate]) -> None:
         """Say which code each entry has that comes from a package: Dynamo does not."""

@@ -250,6 +250,7 @@ class Translations:
             state=torch_state(),
             dynamic=versions.dynamic(),
             specialize_int=versions.specializes_int(),
+            unmet=self._lookups.unmet(),
             nested=bool(self.contexts),
         )
         if self.now is not None:
