@@ -8,7 +8,6 @@ changed so is for its author to say.
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Callable, Iterator
 
 import msgspec
@@ -46,8 +45,6 @@ _KEPT = _FOR_ONE | {"value"}
 """Rules whose advice leaves an entry for each value, or for each side of a condition."""
 _DONE_WITHOUT = frozenset({"number needed", "constant needed"})
 """Rules by which a number is not to be asked for, so that it may change."""
-_SIZE = re.compile(r"(.*)\.size\(\)\[(\d+)\]")
-"""A size of a tensor, as conditions have it."""
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
@@ -185,6 +182,7 @@ class _Saved:
 
     def __init__(self, history: History) -> None:
         self._savings = Savings(history.recompilations)
+        self._series = history.series
         self._likewise = {(each.source, each.aspect): each.likewise for each in history.series}
 
     def needed(self, advice: list[Advice]) -> list[Advice]:
@@ -203,8 +201,7 @@ class _Saved:
         found = {(source, advice.aspect) for source in sources}
         if advice.rule in _UNSURE:  # neither a number, nor a symbol that is 2 or more
             found |= {(f"{source}.size()[{advice.aspect.at}]", Aspect("")) for source in sources}
-            sizes = filter(None, map(_SIZE.fullmatch, sources))
-            found |= {(size[1], Aspect("size", int(size[2]))) for size in sizes}
+            found |= {(each.source, each.aspect) for each in self._series if _size(each) in sources}
         return found
 
 

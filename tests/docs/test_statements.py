@@ -31,6 +31,7 @@ from stepper.client import paths, replay
 from stepper.debuggee import cache_requests, evaluator, start
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT
 from stepper.engines.common import lookup_walk, rebuildable, values
+from stepper.engines.dynamo import lookups
 from stepper.engines.dynamo.versions import points
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
@@ -68,6 +69,8 @@ HELD: list[tuple[str, str, object]] = [
     ("guides/recompile.md", r"the first and the last (\d+) are", recompile_lines._AT_AN_END),
     ("guides/recompile.md", r"of each (\d+) entries", recompile_lines._ENTRIES),
     ("guides/recompile.md", r"newest (\d+) entries", recompiles._COMPARED),
+    ("guides/recompile.md", r"with more than (\d+) entries only", lookups._ASKED),
+    ("troubleshooting.md", r"more than (\d+) entries of a function", lookups._ASKED),
     ("guides/recompile.md", r"Up to (\d+) ways are tried", trial_lines.MOST),
     ("guides/recompile.md", r"`--seconds` \((\d+)\)", replay.SECONDS),
     ("guides/native.md", r"do the same: (\d+)\s+in each test run", 150),
