@@ -186,7 +186,7 @@ class _Saved:
         self._likewise = {(each.source, each.aspect): each.likewise for each in history.series}
 
     def needed(self, advice: list[Advice]) -> list[Advice]:
-        """Of some advice that which is needed to save what all of it saves together."""
+        """The part of some advice without which the rest saves less than all of it."""
         left = [*advice]
         for each in reversed(advice):
             if not self._savings.needed(

@@ -28,7 +28,7 @@ class Savings(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def _kept_from(self) -> list[tuple[str, list[tuple[str, frozenset[Changed]]]]]:
-        """Of each call the entry that was made for it, and with each that was there what kept it
+        """The entry that was made for each call, and with each that was there what kept the call
         from that; without those of which it is not known."""
         return [
             (
