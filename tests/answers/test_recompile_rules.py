@@ -47,6 +47,7 @@ AGAINST = {
     "dtype": "arrays_of_other_dtypes",
     "dtype of an array": "other_dtype",
     "rank": "batches_of_other_sizes",
+    "base": "guidance_that_is_expanded",
     "device": "default_device",
     "requires_grad": "frozen_after_the_first_call",
     "requires_grad of a parameter": "frozen_and_not",
