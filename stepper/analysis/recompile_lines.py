@@ -210,8 +210,10 @@ def recompile_lines(
 
 def _is_inferred(found: Recompilation) -> bool:
     """Whether something is told of it that is not recorded, or cannot be told."""
+    asked = {each.entry for each in found.translation.unmet}
     return any(
-        not tried.failures or any(failure.inferred and failure.kind for failure in tried.failures)
+        (not tried.failures and tried.entry not in asked)
+        or any(failure.inferred and failure.kind for failure in tried.failures)
         for tried in found.tried[:_ENTRIES]
     )
 
