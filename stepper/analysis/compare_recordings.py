@@ -38,7 +38,7 @@ from stepper.recording.reader import Recording
 # Each with one plain beginning, or kind of it: they go through megabytes.
 _ADDRESS = re.compile(r"[0-9](?:(?<=0)x[0-9a-f]+|[0-9]{8,}|[0-9]*(?=\), type=<class ))")
 _NUMBERED = re.compile(r"__(?:(builtins_dict__|compiled_fn)_\d+|(resume_at)_\d+_\d+)")
-_RESUMED = re.compile(rf"({BEGINS})\w+_at_\d+")
+_RESUMED = re.compile(rf"({BEGINS})\w{{1,256}}_at_\d+")
 _MOST_MATCHED = 3000
 """Nodes that are aligned; more of them, between the first and the last that differ, are only told
 to be on one side."""
