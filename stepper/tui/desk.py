@@ -61,6 +61,10 @@ _UNUSED = 6
 """Rows that a pane may have without need before it is made smaller: a layout at every step would be
 felt, and so would panes that never stay where they are."""
 
+_PATIENCE = 8
+"""Moves after which a pane that has more rows than that without need is made smaller: a step into a
+call and the one out of it would each move all the others."""
+
 
 class Gutter(Themed):
     """The line between two columns of panes."""
@@ -116,6 +120,9 @@ class Desk(OwnLayout, Container):
         """By preset: the factors by which groups and columns were made larger."""
         self._needs: dict[str, int] = {}
         """How many rows each pane was given room for."""
+        self._filled: dict[str, int] = {}
+        """The move at which each pane needed its rows last."""
+        self._moves = 0
         self._placed: list[Placed] = []
         self._focused = ""
         self._snapshot: Snapshot | None = None
@@ -184,9 +191,11 @@ class Desk(OwnLayout, Container):
             given, needed = self._needs.get(name, 0), pane.wanted
             if not pane.visible_on_desk:
                 continue
+            if needed >= given - _UNUSED:
+                self._filled[name] = self._moves
             if pane.STEADY:
                 self._needs[name] = needed
-            elif not given - _UNUSED <= needed <= given:
+            elif needed > given or self._moves - self._filled.get(name, 0) > _PATIENCE:
                 # Rounded: a stack that grows by one does not move all the others.
                 self._needs[name] = needed if needed < 4 else -(-needed // 3) * 3
         if self._placed and self._arranged(self.size) != self._placed:
@@ -247,6 +256,7 @@ class Desk(OwnLayout, Container):
     def receive(self, snapshot: Snapshot) -> None:
         """Hand the newest snapshot to every pane."""
         self._snapshot = snapshot
+        self._moves += 1
         for pane in self.panes.values():
             pane.receive(snapshot)
         self._follow()

@@ -35,7 +35,7 @@ def test_another_object_is_known_by_its_number(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
     text = _answer(recorded(program(FLAGS)))
-    assert "object of steps changes: the Steps that it was, Steps.FLIP  (2 of 2)" in text
+    assert "object of steps changes: Steps.NONE, Steps.FLIP, Steps.FLIP|SHIFT  (2 of 2)" in text
     assert "steps._value_ grows" not in text  # what it is read from is another object
     assert "made steps._value_ an input" not in text
     assert "not recorded why" not in text

@@ -74,6 +74,18 @@ async def test_no_pane_has_rows_that_another_one_needs(sample_path: Path) -> Non
         assert any("│" in line for line in plain(app))
 
 
+async def test_a_step_into_a_call_and_out_of_it_moves_no_pane(big_path: Path) -> None:
+    async with opened(big_path, WIDE, at=960) as (app, pilot):
+        stack = app.desk.panes["stack"]
+        rows = stack.size.height
+        assert rows > 9
+        await pilot.press("s")
+        assert stack.wanted < 3
+        assert stack.size.height == rows
+        await pilot.press(*"sssssssss")
+        await until(pilot, lambda: stack.size.height < rows)  # others need what it does not
+
+
 async def test_the_keys_below_are_those_of_the_pane_and_the_moment(sample_path: Path) -> None:
     async with opened(sample_path, (200, 45), at=4) as (app, pilot):
         await pilot.press("7")
