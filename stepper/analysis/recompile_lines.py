@@ -59,6 +59,10 @@ BRIEF_AT_AN_END = 6
 """Recompilations that are told at each end in the answer that is seen at once."""
 _MANY = 3
 """Functions that are all told whole."""
+_WHOLE_FUNCTIONS = 24
+"""Functions that are told whole where they are many: those that took most time."""
+_NAMED = 100
+"""Functions that are named after those."""
 _FEW = 2
 """Guards of an entry that are told one by one though they failed alike."""
 _ALL = "each entry that was tried, and where its guards come from: --all"
@@ -186,10 +190,13 @@ def recompile_lines(
         role="title",
     )
     yield from interventions(recording)
-    first, follow = _by_rank(recording, by_function, all_whole=bool(function) or every)
-    for history in first:
+    all_whole = bool(function) or every
+    first, follow = _by_rank(recording, by_function, all_whole=all_whole)
+    whole = first if all_whole else first[:_WHOLE_FUNCTIONS]
+    for history in whole:
         yield Line("")
         yield from _function(recording, history, trying, every)
+    yield from _named_only(recording, first[len(whole) :])
     if follow:
         yield Line("")
         yield Line(
@@ -199,7 +206,9 @@ def recompile_lines(
         )
         for history in follow:
             yield from _heading(recording, history, "  ")
-    if not recording.lookups() and any(map(_is_inferred, found)):
+    if not recording.lookups() and any(
+        _is_inferred(each) for history in whole for each in history.recompilations
+    ):
         yield Line("")
         yield Line(WITHOUT_LOOKUPS, role="dim")
     limited = {history.name for history in by_function if history.calls_after_limit}
@@ -231,6 +240,23 @@ def _by_rank(
         left = all(left_to_python(recording, again.translation) for again in each.recompilations)
         (follow if left else first).append(each)
     return (first, follow) if first else (every, [])
+
+
+def _named_only(recording: Recording, rest: list[History]) -> Iterator[Line]:
+    """Functions that took less time than those that are told whole. What changed is not asked for:
+    of thousands of functions that takes seconds, and nobody reads it."""
+    if not rest:
+        return
+    yield Line("")
+    yield Line(
+        f"{plural(len(rest), 'more function')} that took less time: told whole by name, or all "
+        "with --all",
+        role="title",
+    )
+    for history in rest[:_NAMED]:
+        yield Line(f"  {_what_it_took(recording, history)}")
+    if len(rest) > _NAMED:
+        yield Line(f"  … and {len(rest) - _NAMED:,} more", role="dim")
 
 
 def _function(
@@ -280,14 +306,17 @@ def _function(
 
 def _heading(recording: Recording, history: History, indent: str = "") -> Iterator[Line]:
     """Which function it is, and what changes."""
-    place = f"{short_path(history.filename, recording.facts.cwd)}:{history.line}"
-    counted = sum(each.result == "compiled" for each in history.recompilations)
-    name = compiled_name(recording, history.recompilations[0].translation)
-    again = f"{plural(counted, 'recompilation')}, {history.seconds:.2f} s"
-    yield Line(f"{indent}{name}  {place}  {again}", role="title")
+    yield Line(f"{indent}{_what_it_took(recording, history)}", role="title")
     for series in history.series[:TOLD]:
         spell = spelling_in(recording, history, series)
         yield Line(f"{indent}  {series_text(series, len(history.recompilations), spell)}")
+
+
+def _what_it_took(recording: Recording, history: History) -> str:
+    place = f"{short_path(history.filename, recording.facts.cwd)}:{history.line}"
+    counted = sum(each.result == "compiled" for each in history.recompilations)
+    name = compiled_name(recording, history.recompilations[0].translation)
+    return f"{name}  {place}  {plural(counted, 'recompilation')}, {history.seconds:.2f} s"
 
 
 def _unmet(history: History) -> Counter[str]:
