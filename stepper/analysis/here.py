@@ -490,11 +490,9 @@ def _with_death(recording: Recording, said: str, event: Event, died: Event) -> H
 def _died(recording: Recording, event: Event) -> Here:
     there = recording.events(kinds=(event.kind,), after=event.moment - 1, before=event.moment + 1)
     leads = [Line(_said(recording, each)) for each in there[1:]]
-    for made in recording.events(kinds=(EventKind.ENTRY,)) if event.ref is not None else ():
-        if made.ref == event.ref:
-            leads.insert(
-                0, Line(f"made: {with_shown_names(recording, one_line(made.text))}", made.moment)
-            )
+    if (made := _made(recording, event.ref)) is not None:
+        text = with_shown_names(recording, one_line(made.text))
+        leads.insert(0, Line(f"made: {text}", made.moment))
     place = recording.place_of_end(there[0])
     if place is None:
         leads.insert(0, Line("no line of the program is recorded that did it"))
@@ -502,9 +500,20 @@ def _died(recording: Recording, event: Event) -> Here:
     return Here(_said(recording, there[0]), event.kind, culprit, leads=(*leads,))
 
 
+def _made(recording: Recording, entry: int | None) -> Event | None:
+    """The event of an entry that was made; None: it is not recorded."""
+    if entry is None:
+        return None
+    kinds = (EventKind.ENTRY,)
+    # Entries are numbered as they are made: where each is recorded, its number is its place.
+    likely = recording.events(kinds=kinds, offset=entry - 1, limit=1)
+    found = likely if likely and likely[0].ref == entry else recording.events(kinds=kinds)
+    return next((made for made in found if made.ref == entry), None)
+
+
 def _text_at(recording: Recording, place: PythonFrame) -> str:
     """What stands on a line, where it is one of a function that was compiled; else empty."""
-    for code in recording.codes():
+    for code in recording.codes(place.filename):
         index = place.line - code.source_first_line
         if code.filename == place.filename and 0 <= index < len(code.source):
             return code.source[index].strip()

@@ -42,7 +42,7 @@ from stepper.client.text import (
 from stepper.model.datum import UNKNOWN, Datum, Many, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.program import PythonFrame
-from stepper.model.trace import Event, EventKind, Outcome, Phase, Translation
+from stepper.model.trace import EventKind, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 
 _TEXT = 120
@@ -120,18 +120,15 @@ def _uncompiled_lines(
 ) -> Iterator[Line]:
     """Each function of which calls ran as it is or were an error, why, and what entries asked for
     that did not serve them. `told`: functions whose calls after a limit are counted already."""
+    uncompiled = [item for item in _uncompiled(recording, function, after) if item.name not in told]
+    if not uncompiled:
+        return  # what follows reads much
     errors = {each.lookup.id for each in failures(recording, function) if each.lookup is not None}
-    skips: dict[int, Event] = {}
-    for event in recording.events(kinds=(EventKind.SKIP,)):
-        # What is told at the same moment afterwards is about other calls.
-        skips.setdefault(event.moment, event)
     found: dict[tuple[str, str, str, str], list[Translation]] = {}
-    for item in _uncompiled(recording, function, after):
-        if item.name not in told:
-            skip = None if item.last_moment is None else skips.get(item.last_moment)
-            why = compiled_name(recording, item) if skip is None else event_text(recording, skip)
-            came = "failed" if item.id in errors else "ran uncompiled"
-            found.setdefault((item.name, item.filename, came, why), []).append(item)
+    for item in uncompiled:
+        why = _why_skipped(recording, item) or compiled_name(recording, item)
+        came = "failed" if item.id in errors else "ran uncompiled"
+        found.setdefault((item.name, item.filename, came, why), []).append(item)
     for (_, _, came, why), calls in found.items():
         yield Line("")
         yield Line(f"{plural(len(calls), 'call')} {came}: {why}", role="title")
@@ -149,6 +146,16 @@ def _uncompiled_lines(
                 yield Line(f"  {_ALL}", role="dim")
         if len(calls) > _MOST_CALLS:
             yield Line(f"  as for the first {_MOST_CALLS} of these calls", role="dim")
+
+
+def _why_skipped(recording: Recording, lookup: Translation) -> str:
+    """Why nothing was compiled for a call; empty: it is not recorded."""
+    at = lookup.last_moment
+    if at is None:
+        return ""
+    # What is told at the same moment afterwards is about other calls.
+    skips = recording.events(kinds=(EventKind.SKIP,), after=at - 1, before=at + 1)
+    return event_text(recording, skips[0]) if skips else ""
 
 
 def recompile_lines(
