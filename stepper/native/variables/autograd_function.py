@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native.exc import unimplemented
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.polyfills import FunctionContext
@@ -23,7 +23,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable, UserMethodVariable
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.new_object import make_new
-from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.tensor import TensorVariable, storage_of
 from stepper.native.variables.user_defined import UserDefinedClassVariable
 
 if TYPE_CHECKING:
@@ -49,6 +49,14 @@ def apply_of(tx: Translator, cls: UserDefinedClassVariable, source: Source) -> V
     return UserMethodVariable(function, cls, source=source, guards=guards)
 
 
+def _may_be_given(value: VariableTracker) -> bool:
+    try:
+        value.as_proxy()
+    except Unsupported:
+        return False
+    return True
+
+
 class ApplyVariable(UserFunctionVariable):
     """The function behind `apply`."""
 
@@ -57,6 +65,9 @@ class ApplyVariable(UserFunctionVariable):
             raise self.refuse("a call with these arguments")
         cls, given = args[0], [tx.realize(arg) for arg in args[1:]]
         output = tx.output
+        plain = not (output.grad_enabled or output.transforms)
+        if plain and not all(map(_may_be_given, given)):
+            return self._forward_alone(tx, cls, given)
         mark, found = output.mark(), dict(output.guards)
         changed, nodes = dict(output.side_effects.changed), [*output.graph.nodes]
         count = len(output.altered)
@@ -77,9 +88,22 @@ class ApplyVariable(UserFunctionVariable):
         result = tx.call_in_graph("call_function", target, given, {})
         return result.with_guards(self.guards | cls.guards | guards)
 
+    def _forward_alone(
+        self, tx: Translator, cls: UserDefinedClassVariable, given: list[VariableTracker]
+    ) -> VariableTracker:
+        """A call without gradients: all that it does is what `forward` does, with any arguments."""
+        guards = self.guards | cls.guards
+        result = tx.realize(self._interpret(tx, cls, given)).with_guards(guards)
+        items = result.unpack(tx) if isinstance(result, TupleVariable) else [result]
+        made = {storage_of(each.fake) for each in items if isinstance(each, TensorVariable)}
+        before = (node.meta["example_value"] for node in tx.output.graphargs)
+        if not made.isdisjoint(storage_of(each) for each in before if torch.is_tensor(each)):
+            raise unimplemented(f"{cls.describe()}, whose forward gives what was there before,")
+        return TupleVariable(items, guards=guards) if len(items) > 1 else result
+
     def _interpret(
         self, tx: Translator, cls: UserDefinedClassVariable, given: list[VariableTracker]
-    ) -> None:
+    ) -> VariableTracker:
         source = ConstantSource(FunctionContext)
         context = make_new(tx, UserDefinedClassVariable(FunctionContext, source=source), [], {})
         needs = [
@@ -89,8 +113,8 @@ class ApplyVariable(UserFunctionVariable):
         tx.output.side_effects.store_attr(context, "needs_input_grad", TupleVariable(needs))
         forward = cls.var_getattr(tx, "forward")
         if cls.value.setup_context is _TWO_PARTS:
-            forward.call_function(tx, [context, *given], {})
-            return
+            return forward.call_function(tx, [context, *given], {})
         result = forward.call_function(tx, given, {})
         inputs = TupleVariable(given)
         cls.var_getattr(tx, "setup_context").call_function(tx, [context, inputs, result], {})
+        return result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import abc
 import builtins
+import collections
 import functools
 import math
 import operator
@@ -36,7 +37,6 @@ from stepper.native.variables.exceptions import (
     NAMES,
     ExceptionVariable,
     ObservedException,
-    observed,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
 from stepper.native.variables.functions import UserFunctionVariable
@@ -402,7 +402,8 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
     object.__getattribute__: (2, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
-    set_grad_enabled: (1, 1), tuple.__new__: (2, 2), types.MappingProxyType: (1, 1),
+    set_grad_enabled: (1, 1), types.MappingProxyType: (1, 1),
+    **{each.__new__: (1, 255) for each in (tuple, list, dict, collections.deque)},
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
 
@@ -472,9 +473,7 @@ def _next(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
     found = iterator.next_variable(tx)
     if found is None:
         if len(args) == 1:
-            if not iterator.ends_with_none(tx):
-                raise iterator.refuse("what is returned at the end")
-            raise observed(StopIteration)
+            raise iterator.ended(tx)
         return args[1]
     return found
 
@@ -563,8 +562,7 @@ def _reversed(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrac
     if isinstance(value, dicts.ConstDictVariable):
         value = dicts.DictViewVariable(value, "keys", guards=value.guards)
     if isinstance(value, dicts.DictViewVariable):
-        layout = iter.layout_of(tx, value)
-        return iter.ElementIteratorVariable(value, 0, layout, True, guards=value.guards)
+        return iter.ElementIteratorVariable.begin(tx, value, back=True)
     if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
         return None
     if value.mutation_type is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import sys
 import types
 from typing import TYPE_CHECKING
@@ -17,13 +18,13 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin import BuiltinVariable, class_of, handles
+from stepper.native.variables.builtin import BuiltinVariable, Handler, class_of, handles
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import TracebackVariable
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.misc import SuperVariable
 from stepper.native.variables.named_tuple import NamedTupleClassVariable
-from stepper.native.variables.new_object import make_by_object, make_empty
+from stepper.native.variables.new_object import make_by_object, make_container, make_empty
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -63,10 +64,18 @@ def _object_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
     return make_by_object(tx, args[0])
 
 
-@handles(tuple.__new__)
-def _tuple_new(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    cls, items = args
-    return cls.holding(tx, items) if isinstance(cls, NamedTupleClassVariable) else None
+def _new_of(base: type) -> Handler:
+    def handler(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+        cls, *given = args
+        if isinstance(cls, NamedTupleClassVariable) and base is tuple and given:
+            return cls.holding(tx, given[0])
+        return make_container(tx, cls, base, given)
+
+    return handler
+
+
+for _base in (tuple, list, dict, collections.deque):
+    handles(_base.__new__)(_new_of(_base))
 
 
 @handles(setattr)

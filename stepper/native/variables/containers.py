@@ -40,7 +40,7 @@ from stepper.native.variables.dicts import (
     write_items,
 )
 from stepper.native.variables.exceptions import observed
-from stepper.native.variables.iter import ElementIteratorVariable, iterate, layout_of
+from stepper.native.variables.iter import ElementIteratorVariable, iterate
 from stepper.native.variables.lists import BaseListVariable, ListVariable, TupleVariable
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def call_inherited(
             assert isinstance(contents, ConstDictVariable | BaseListVariable)
             return ConstantVariable(len(contents.items), guards=contents.guards)
         case "__iter__", [] if base is deque:
-            return ElementIteratorVariable(contents, 0, layout_of(tx, contents))
+            return ElementIteratorVariable.begin(tx, contents)
         case "__iter__", []:
             return iterate(tx, contents)
         case "move_to_end" | "popitem", _:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
@@ -21,7 +21,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
-from stepper.native.variables.exceptions import observed
+from stepper.native.variables.exceptions import observed, observed_error
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
 
@@ -299,8 +299,19 @@ class DictViewVariable(VariableTracker):
         codegen.call_method(0)
 
 
+def refuse_unhashable(key: VariableTracker, put: Callable[[Any], object]) -> None:
+    """Have a list, a dictionary or a set raise what it raises when it is `put` somewhere by its
+    hash."""
+    if isinstance(key, HasBuiltinMethods) and (kind := key.python_type()) in (list, dict, set):
+        try:
+            put(kind())
+        except TypeError as error:
+            raise observed_error(error) from None
+
+
 def key_of(key: VariableTracker) -> object:
     """The value of a key that is known."""
+    refuse_unhashable(key, lambda made: {made: None})
     if type(key) is TupleVariable and not key.is_python_constant():
         keys = tuple(map(key_of, key.items))
         if any(isinstance(each, TrackedKey) for each in keys):

@@ -82,7 +82,7 @@ class ExceptionClassVariable(VariableTracker):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if kwargs:
             raise self.refuse("a call with keyword arguments")
-        if issubclass(self.value, _WITH_FIELDS) and args:
+        if issubclass(self.value, _WITH_FIELDS) and args and self.value is not StopIteration:
             raise self.refuse("a call with arguments")
         return ExceptionVariable(self, args, **self.propagate(self, args))
 
@@ -155,6 +155,8 @@ class ExceptionVariable(VariableTracker):
                 return ConstantVariable(False)
             case "__class__":
                 return self.cls
+            case "value" if self.python_type() is StopIteration:
+                return self.args[0] if self.args else ConstantVariable(None)
         return self.attribute_of_class(tx, name)
 
     def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stepper.native import polyfills
 from stepper.native.bytecode.opcodes import handler_of, listing, resume_index
-from stepper.native.exc import unimplemented
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
@@ -22,7 +22,13 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.exceptions import ExceptionVariable, ObservedException, observed
+from stepper.native.variables.exceptions import (
+    ExceptionClassVariable,
+    ExceptionVariable,
+    ObservedException,
+    observed,
+    raised,
+)
 from stepper.native.variables.iter import IteratorVariable
 
 if TYPE_CHECKING:
@@ -63,7 +69,11 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         return types.GeneratorType
 
     def next_variable(self, tx: Translator) -> VariableTracker | None:
-        return None if self.state is None else self._go_on(tx, None)
+        if self.state is not None:
+            return self._go_on(tx, None)
+        if self.returned is not None:  # it is told once
+            self._becomes(tx, None, None)
+        return None
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
@@ -95,28 +105,24 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         elif self.state is not None:
             if self._is_within_another:
                 raise self.refuse("method close")
-            error = observed(GeneratorExit)
-            assert isinstance(error, ObservedException)
+            leaving = observed(GeneratorExit)
+            assert isinstance(leaving, ObservedException)
             try:
-                given = self._go_on(tx, error.value)
-            except ObservedException as raised:
-                if not raised.counts_as(GeneratorExit):
+                given = self._go_on(tx, leaving.value)
+            except ObservedException as error:
+                if not error.counts_as(GeneratorExit):
                     raise
                 return ConstantVariable(None)
             newest = tx.output.side_effects.latest(self)
             assert isinstance(newest, LocalGeneratorObjectVariable)
-            if given is not None or not newest.ends_with_none(tx):
+            if given is not None or not newest.gives_nothing:
                 raise self.refuse("what it gives when it is closed, method close")
         return ConstantVariable(None)
 
     def _given(self, tx: Translator, found: VariableTracker | None) -> VariableTracker:
         if found is not None:
             return found
-        newest = tx.output.side_effects.latest(self)
-        assert isinstance(newest, LocalGeneratorObjectVariable)
-        if not newest.ends_with_none(tx):
-            raise self.refuse("what is returned at the end")
-        raise observed(StopIteration)
+        raise self.ended(tx)
 
     def _go_on(
         self, tx: Translator, thrown: ExceptionVariable | None, sent: VariableTracker | None = None
@@ -153,10 +159,21 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
         )
         tx.output.side_effects.mutate(self, new, "next")
 
-    def ends_with_none(self, tx: Translator) -> bool:
+    @property
+    def gives_nothing(self) -> bool:
+        """Whether it has ended, and returned None; or has ended before."""
+        returned = self.returned
+        return returned is None or (
+            isinstance(returned, ConstantVariable) and returned.value is None
+        )
+
+    def ended(self, tx: Translator) -> Unsupported:
         newest = tx.output.side_effects.latest(self)
-        returned = newest.returned if isinstance(newest, LocalGeneratorObjectVariable) else None
-        return isinstance(returned, ConstantVariable) and returned.value is None
+        assert isinstance(newest, LocalGeneratorObjectVariable)
+        if newest.gives_nothing or newest.returned is None:
+            return observed(StopIteration)
+        kind = ExceptionClassVariable(StopIteration)
+        return raised(ExceptionVariable(kind, [newest.returned]))
 
     @property
     def _remaking(self) -> polyfills.Remaking | None:

@@ -8,11 +8,11 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Self, Unpack
 
 from stepper import _C
 from stepper.native import polyfills
-from stepper.native.exc import RestartAnalysis, unimplemented
+from stepper.native.exc import RestartAnalysis, Unsupported, unimplemented
 from stepper.native.guards.class_dicts import lookup, order_of
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
@@ -47,9 +47,9 @@ class IteratorVariable(VariableTracker):
         """The next value, None: there is none."""
         raise NotImplementedError
 
-    def ends_with_none(self, tx: Translator) -> bool:
-        """Whether nothing comes with the StopIteration at its end, where it is now."""
-        return True
+    def ended(self, tx: Translator) -> Unsupported:
+        """To be raised where the next value is asked for, and there is none."""
+        return observed(StopIteration)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return self.take(tx, sys.maxsize)
@@ -171,9 +171,28 @@ class ElementIteratorVariable(IteratorVariable):
     index: int | None
     """The place of the next element, None: exhausted."""
     layout: object
-    """The layout of the base when the iteration began."""
+    """The layout of the base when the iteration began; None: it has raised an error since."""
+    size: int
+    """How many elements there were then."""
     back: bool = False
     """Whether it goes back."""
+
+    @classmethod
+    def begin(cls, tx: Translator, base: VariableTracker, *, back: bool = False) -> Self:
+        """An iterator of which nothing has been taken.
+
+        Raises:
+            Unsupported: the order is not known.
+        """
+        size = len(base.unpack(tx))
+        return cls(base, 0, layout_of(tx, base), size, back, guards=base.guards)
+
+    def _becomes(self, tx: Translator, index: int | None, layout: object) -> None:
+        new = type(self)(
+            self.base, index, layout, self.size, self.back,
+            guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
+        tx.output.side_effects.mutate(self, new, "next")
 
     def python_type(self) -> type:
         if isinstance(self.base, DictViewVariable):
@@ -189,14 +208,15 @@ class ElementIteratorVariable(IteratorVariable):
             return None
         base = tx.output.side_effects.latest(self.base)
         if layout_of(tx, base) is not self.layout:
-            raise unimplemented(f"{self.base.describe()}, which changed during iteration,")
+            kind = type(self.base.newest(tx) if isinstance(self.base, DictViewVariable) else base)
+            text = _CHANGED.get(kind)
+            if text is None or (self.layout and len(base.unpack(tx)) == self.size):
+                raise unimplemented(f"{self.base.describe()}, which changed during iteration,")
+            self._becomes(tx, self.index, None)
+            raise observed(RuntimeError, text)
         items = base.unpack(tx)
         done = self.index >= len(items)
-        new = ElementIteratorVariable(
-            self.base, None if done else self.index + 1, self.layout, self.back,
-            guards=self.guards, mutation_type=self.mutation_type,
-        )  # fmt: skip
-        tx.output.side_effects.mutate(self, new, "next")
+        self._becomes(tx, None if done else self.index + 1, self.layout)
         return None if done else items[-1 - self.index if self.back else self.index]
 
     def reconstruct(self, codegen: Codegen) -> None:
@@ -217,6 +237,13 @@ class ElementIteratorVariable(IteratorVariable):
             codegen.call(1)
         codegen.load_const(-1 if self.index is None else self.index)
         codegen.call(2)
+
+
+_CHANGED: dict[type, str] = {
+    ConstDictVariable: "dictionary changed size during iteration",
+    SetVariable: "Set changed size during iteration",
+}
+"""What is said where an element has come or gone, at every step from then on."""
 
 
 def layout_of(tx: Translator, base: VariableTracker) -> object:
@@ -336,8 +363,7 @@ def iterate(tx: Translator, value: VariableTracker) -> IteratorVariable:
     if isinstance(value, ConstDictVariable):
         value = DictViewVariable(value, "keys", **options)
     if isinstance(value, DictViewVariable | SetVariable):
-        value.unpack(tx)  # refused where the order is not known
-        return ElementIteratorVariable(value, 0, layout_of(tx, value), **options)
+        return ElementIteratorVariable.begin(tx, value)
     if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
         return ConstantIteratorVariable(value, **options)
     if (lazy := value.lazy_iterator(tx)) is not None:

@@ -104,6 +104,9 @@ class BaseListVariable(HasBuiltinMethods):
             for position in range(*within.indices(len(self.items))):
                 if tx.same_or_equal(tx.realize(self.items[position]), args[0]):
                     return ConstantVariable(position, **options)
+            if isinstance(args[0], ConstantVariable):
+                empty = ListVariable if self.kind is list else TupleVariable
+                return call_of_constant(empty([]), name, args[:1], {})  # an error
         elif name == "count" and len(args) == 1 and not kwargs:
             same = [tx.same_or_equal(tx.realize(item), args[0]) for item in self.items]
             return ConstantVariable(sum(same), **options)
@@ -218,6 +221,7 @@ class ListVariable(BaseListVariable):
                         del items[position]
                         self.become(tx, items, name, item)
                         return none
+                return call_of_constant(ListVariable([]), name, [none], {})  # an error
             case "__delitem__", [at]:
                 try:
                     del items[index_of(at)]

@@ -115,7 +115,7 @@ def make_new(
     makes = lookup(kind, "__new__")
     if not _is_plain(cls):
         raise cls.refuse("an instance")
-    if base is None and type(makes) is staticmethod:
+    if type(makes) is staticmethod:
         return _make_by_program(tx, cls, args, kwargs)
     if makes is not maker.__dict__["__new__"]:
         raise cls.refuse("an instance")
@@ -145,6 +145,19 @@ def make_by_object(tx: Translator, cls: VariableTracker) -> VariableTracker | No
     if not _is_plain(cls) or issubclass(cls.value, BaseException):
         return None
     return make_empty(cls, object, None)
+
+
+def make_container(
+    tx: Translator, cls: VariableTracker, base: type, args: Arguments
+) -> VariableTracker | None:
+    """`base.__new__(cls, *args)`, of a builtin container; None: see `make_by_object`."""
+    of = containers.container_of(cls.value) if isinstance(cls, UserDefinedClassVariable) else None
+    if of is None or not (base is of or (base is dict and issubclass(of, dict))):
+        return None
+    assert isinstance(cls, UserDefinedClassVariable)
+    if not _is_plain(cls) or (base is tuple and len(args) > 1):
+        return None
+    return make_empty(cls, base, containers.new_contents(tx, of, args))
 
 
 def _is_plain(cls: UserDefinedClassVariable) -> bool:

@@ -28,7 +28,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.dicts import ConstDictVariable, refuse_unhashable
 from stepper.native.variables.dicts import key_of as key_in_dicts
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.folding import wrap_constant
@@ -62,6 +62,7 @@ _COMPARISONS = frozenset(
 
 def key_of(item: VariableTracker) -> object:
     """The value of an element that is known: a constant, or an object."""
+    refuse_unhashable(item, lambda made: {made})
     key = key_in_dicts(item)
     if isinstance(key, TrackedKey):
         raise item.refuse("use in a set with others")
@@ -232,6 +233,8 @@ class SetVariable(HasBuiltinMethods):
     def reconstruct(self, codegen: Codegen) -> None:
         if self.begun is None:
             codegen.build("BUILD_SET", 0)
+        elif isinstance(self.begun, frozenset):  # a constant
+            codegen.load_const(self.begun)
         else:
             function, *given = self.begun
             codegen.load_callable(function)

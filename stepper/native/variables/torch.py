@@ -237,9 +237,9 @@ class TorchInGraphFunctionVariable(VariableTracker):
             return args[0]
         if args and isinstance(args[0], NumpyArrayVariable) and self.value in MADE_OF_ARRAYS:
             return tensor_of(tx, self.value, args[0], kwargs)
-        copies = self.value is torch.tensor or self.value is torch.as_tensor
-        if copies and any(isinstance(arg, TensorVariable) for arg in args):
+        if self.value is torch.tensor and any(isinstance(arg, TensorVariable) for arg in args):
             raise unimplemented("torch.tensor of a tensor")
+        copies = self.value is torch.tensor or self.value is torch.as_tensor
         called = versions.INSTEAD.get(self.value, self.value)
         if copies and any(map(has_symbol, args)):
             called = versions.tensor_of_symbols

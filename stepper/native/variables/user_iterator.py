@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.variables.base import VariableTracker, tracker_class
 from stepper.native.variables.exceptions import ObservedException
 from stepper.native.variables.iter import IteratorVariable
@@ -40,8 +41,8 @@ class UserIteratorVariable(IteratorVariable):
                 raise
             return None
 
-    def ends_with_none(self, tx: Translator) -> bool:
-        return False  # it is not known any more
+    def ended(self, tx: Translator) -> Unsupported:
+        return unimplemented("what comes with a StopIteration of the program's")
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen(self.obj)
