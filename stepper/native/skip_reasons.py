@@ -23,7 +23,7 @@ from stepper import _C
 from stepper.native import config, versions
 from stepper.native.bytecode.opcodes import listing
 from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
-from stepper.native.guards.class_dicts import class_dict, order_of
+from stepper.native.guards.class_dicts import class_dict, flags_of, module_of, order_of
 from stepper.native.guards.originals import replaced_in_tensors
 from stepper.native.guards.scope import function_modes, is_tracing
 from stepper.native.library import NUMPY, STEPPER, TORCH, is_library
@@ -312,9 +312,9 @@ def has_tensor(value: Any, depth: int) -> bool:
         return any(has_tensor(item, depth - 1) for item in list(value)[:50])
     if issubclass(kind, dict):
         return any(has_tensor(item, depth - 1) for item in list(dict.values(value))[:50])
-    if kind.__module__ != "builtins" and any(has_tensor(each, depth - 1) for each in _slots(value)):
+    if module_of(kind) != "builtins" and any(has_tensor(each, depth - 1) for each in _slots(value)):
         return True
-    if kind.__module__ != "builtins" and kind.__flags__ & (1 << 9):
+    if module_of(kind) != "builtins" and flags_of(kind) & (1 << 9):
         try:
             fields = object.__getattribute__(value, "__dict__")
         except AttributeError:

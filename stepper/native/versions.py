@@ -59,6 +59,8 @@ from torch.utils import _device, _python_dispatch
 from torch.utils import _pytree as pytree
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from stepper.support.words import Classes
+
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
@@ -112,9 +114,9 @@ UTILITIES = ("_device",)
 
 # -- operators -------------------------------------------------------------------------------------
 
-OPERATOR_NAMESPACES = frozenset({_Ops, _OpNamespace, _HigherOrderNamespace})
+OPERATOR_NAMESPACES = Classes(_Ops, _OpNamespace, _HigherOrderNamespace)
 """The classes of `torch.ops` and of what is found in it by the name of a library."""
-FILLED_WHEN_ASKED = (_OpNamespace, _HigherOrderNamespace, OpOverloadPacket)
+FILLED_WHEN_ASKED = Classes(_OpNamespace, _HigherOrderNamespace, OpOverloadPacket)
 """Classes of objects that keep what they were asked for by its name, if there is such a thing."""
 
 

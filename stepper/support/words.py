@@ -7,7 +7,7 @@ nor a metaclass's. Only exact builtin types and those of torch are shown by thei
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from types import CodeType
 from typing import Any
 
@@ -18,6 +18,8 @@ from stepper._C import fields as fields_of
 
 class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 """A class's own name, whatever its metaclass says."""
+qualified_name: Callable[[type], str] = type.__dict__["__qualname__"].__get__
+"""Its name, and before that those in which it was made."""
 classes_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 """A class and its bases, in the order in which they are asked, whatever its metaclass says."""
 is_subclass = type.__subclasscheck__
@@ -28,6 +30,22 @@ def one_of(kind: type, kinds: Iterable[type]) -> bool:
     """Whether a type is one of some, without asking its metaclass, which may be the program's: `in`
     would ask it for a hash, or whether two are equal."""
     return any(kind is each for each in kinds)
+
+
+class Classes:
+    """Some classes. What else has one, `in` asks for no hash, nor whether it is equal to one."""
+
+    __slots__ = ("_ids", "kinds")
+
+    def __init__(self, *kinds: type) -> None:
+        self.kinds = kinds
+        self._ids = frozenset(map(id, kinds))
+
+    def __contains__(self, kind: object) -> bool:
+        return id(kind) in self._ids
+
+    def __iter__(self) -> Iterator[type]:
+        return iter(self.kinds)
 
 
 _PLAIN_TYPES = frozenset(

@@ -27,10 +27,12 @@ from types import (
 from typing import Any, NamedTuple
 
 from stepper.native.exc import unimplemented
+from stepper.support.words import Classes, class_name, one_of
 
 _DICT: Any = type.__dict__["__dict__"]
 _MRO: Any = type.__dict__["__mro__"]
 _FLAGS: Any = type.__dict__["__flags__"]
+_DICT_OFFSET: Any = type.__dict__["__dictoffset__"]
 _MODULE: GetSetDescriptorType = type.__dict__["__module__"]
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 
@@ -73,7 +75,7 @@ class Found(NamedTuple):
     names: dict[tuple[str, int], Any]
 
     def __str__(self) -> str:
-        return f"{self.cls.__qualname__}: " + ", ".join(sorted({name for name, _ in self.names}))
+        return f"{class_name(self.cls)}: " + ", ".join(sorted({name for name, _ in self.names}))
 
 
 _noting: list[Consulted] = []
@@ -110,10 +112,25 @@ def order_of(cls: type) -> tuple[type, ...]:
     return found or ()
 
 
+def is_derived(cls: type, base: type) -> bool:
+    """Whether a class is another one, or derived from it; neither is asked."""
+    return one_of(base, order_of(cls))
+
+
+def place_of(owner: type, order: tuple[type, ...]) -> int:
+    """Where a class stands in an order."""
+    return next(place for place, each in enumerate(order) if each is owner)
+
+
 def flags_of(cls: type) -> int:
     """What Python knows of a class, as bits."""
     found: int = _FLAGS.__get__(cls)
     return found
+
+
+def has_dict(cls: type) -> bool:
+    """Whether objects of a class have a dictionary of their own."""
+    return bool(_DICT_OFFSET.__get__(cls))
 
 
 def module_of(cls: type) -> str:
@@ -200,17 +217,13 @@ def recheck_of(found: Found) -> Callable[[type], bool]:
     return recheck
 
 
-_FIXED = (
+_FIXED = Classes(
     GetSetDescriptorType, MemberDescriptorType, MethodDescriptorType, WrapperDescriptorType,
     type(None), type(Ellipsis), type(NotImplemented),
 )  # fmt: skip
 """Classes of which nobody can make another object in the place of one."""
-_CONSTANTS = (bool, str, bytes)
-_PARTS: dict[type, tuple[str, ...]] = {
-    property: ("fget", "fset", "fdel"),
-    staticmethod: ("__func__",),
-    classmethod: ("__func__",),
-}
+_CONSTANTS = Classes(bool, str, bytes)
+_OF_FUNCTIONS = Classes(staticmethod, classmethod)
 
 
 def _mark(value: Any) -> object:
@@ -223,12 +236,14 @@ def _mark(value: Any) -> object:
         return kind, value
     if kind is tuple:
         return kind, tuple(map(_mark, value))
-    if kind in _PARTS:
-        return kind, tuple(_mark(getattr(value, name)) for name in _PARTS[kind])
+    if kind is property:
+        return kind, tuple(map(_mark, (value.fget, value.fset, value.fdel)))
+    if kind in _OF_FUNCTIONS:
+        return kind, _mark(value.__func__)
     try:
         return _Identity(weakref.ref(value))
     except TypeError:
-        return kind.__name__, _Identity(weakref.ref(kind))
+        return class_name(kind), _Identity(weakref.ref(kind))
 
 
 class _Identity:

@@ -26,6 +26,7 @@ from stepper.native.guards.guard import Dims, Guard
 from stepper.native.guards.not_subclass import NotSubclass
 from stepper.native.guards.scope import SCOPE, GlobalState, has_hooks, is_immortal
 from stepper.native.versions import autocast_defaults, cudnn_enabled
+from stepper.support.words import class_name, one_of
 
 float_bits = struct.Struct("<d").pack
 """What makes two floats the same."""
@@ -159,13 +160,13 @@ class GuardBuilder:
             self.add(f"___float_bits({name}) == {float_bits(value)!r}")
         elif kind is complex:
             self.add(f"___complex_bits({name}) == {complex_bits(value)!r}")
-        elif kind in (int, str, bytes):
+        elif one_of(kind, (int, str, bytes)):
             self.add(f"{name} == {value!r}")
-        elif kind in (range, slice):
+        elif one_of(kind, (range, slice)):
             self.add(f"{name} == {value!r}")
             for part in ("start", "stop", "step"):
                 self._equals(f"{name}.{part}", getattr(value, part))
-        elif kind in (tuple, torch.Size):
+        elif one_of(kind, (tuple, torch.Size)):
             self.add(f"len({name}) == {len(value)}")
             for index, item in enumerate(value):
                 self._equals(f"{name}[{index}]", item)
@@ -277,7 +278,7 @@ class GuardBuilder:
     def CLASS_ATTRIBUTES(self, guard: Guard) -> None:
         """`guard.value` is what was found in a class, and is still there."""
         found = guard.value
-        name = f"___has_what_{found.cls.__name__}_had_"
+        name = f"___has_what_{class_name(found.cls)}_had_"
         name = name if name.isidentifier() else "___has_what_a_class_had_"
         self.add(f"{self.name_of(ClassCheck(found.cls, recheck_of(found)), name)}()")
 

@@ -28,6 +28,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import TORCH, is_library
 from stepper.native.versions import FILLED_WHEN_ASKED
 from stepper.support.disassembly import disassemble
+from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output
@@ -36,7 +37,7 @@ _NEVER_CALLED = frozenset({"handle_torch_function"})
 """With plain tensors."""
 ABSENT = NamespaceCheck
 """Stands for what is not there, in what a check knows."""
-_HOLDING = (functools.partial, types.MethodType, staticmethod, classmethod)
+_HOLDING = Classes(functools.partial, types.MethodType, staticmethod, classmethod)
 """What runs a function that is in it."""
 
 _OF_CLASSES = ("__new__", "__init__", "__call__", "__enter__", "__exit__")

@@ -25,15 +25,17 @@ from stepper.native.guards.class_dicts import (
     find,
     has,
     is_fixed,
+    module_of,
     order_of,
 )
 from stepper.native.guards.of_torch import guard_function, is_of_torch, require_function
 from stepper.native.versions import TensorBase
+from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output
 
-_IN_C = (
+_IN_C = Classes(
     types.MethodDescriptorType, types.WrapperDescriptorType, types.GetSetDescriptorType,
     types.MemberDescriptorType,
 )  # fmt: skip
@@ -56,14 +58,14 @@ def is_original(output: Output, cls: type, name: str, of: type | None = None) ->
         return is_fixed(found.__objclass__) or found.__objclass__ is owner
     if kind is types.FunctionType:
         return _stays_own(output, owner, found)
-    if kind in (classmethod, staticmethod):
+    if kind is classmethod or kind is staticmethod:
         function = found.__func__
         return type(function) is types.BuiltinFunctionType or _stays_own(output, owner, function)
     if kind is property:
         parts = (found.fget, found.fset)
         return all(each is None or _stays_own(output, owner, each) for each in parts)
     if kind is types.BuiltinFunctionType:
-        return str(found.__module__).partition(".")[0] == owner.__module__.partition(".")[0]
+        return str(found.__module__).partition(".")[0] == module_of(owner).partition(".")[0]
     return False
 
 
@@ -120,7 +122,7 @@ def require(output: Output, cls: type, *names: str) -> None:
 def _is_own(owner: type, function: object) -> bool:
     if type(function) is not types.FunctionType:
         return False
-    library = owner.__module__.partition(".")[0]
+    library = module_of(owner).partition(".")[0]
     file = getattr(sys.modules.get(function.__module__), "__file__", None)
     if function.__module__.partition(".")[0] != library or function.__code__.co_filename != file:
         return False

@@ -14,6 +14,8 @@ from torch.nn.modules import module as nn_module
 
 from stepper._C import check_nn_module, check_obj_id, check_type_id, no_aliasing
 from stepper.native import versions
+from stepper.native.guards.class_dicts import module_of
+from stepper.support.words import Classes
 
 
 class GlobalState:
@@ -91,14 +93,13 @@ SCOPE: dict[str, Any] = {
 """What conditions can call."""
 
 
+_OF_C = Classes(types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+
+
 def is_immortal(value: object) -> bool:
     """Whether an object may be held for as long as the program runs: nothing hangs on it."""
     kind = type(value)
-    if kind.__module__ == "numpy":  # one of its functions, under its own name
+    if module_of(kind) == "numpy":  # one of its functions, under its own name
         of_numpy = vars(sys.modules["numpy"])
         return of_numpy.get(getattr(value, "__name__", "")) is value
-    return kind in (
-        types.BuiltinFunctionType,
-        types.MethodDescriptorType,
-        types.WrapperDescriptorType,
-    ) or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]  # its exact type was asked for
+    return kind in _OF_C or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]  # its exact type was asked for

@@ -66,6 +66,7 @@ from stepper.native.versions import (
     without_autocast_cache,
 )
 from stepper.support.outside import comes_from_outside
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -332,7 +333,7 @@ class OutputGraph:
         """
         conditions = self.shapes.conditions()
         for each in self.shapes.inputs.values():  # also those of instructions that were taken back
-            number = type(each.value) in (int, float)
+            number = one_of(type(each.value), (int, float))
             kind = GuardBuilder.TYPE_MATCH if number else GuardBuilder.TENSOR_MATCH
             self.install_guard(each.source, kind, each.value)
         for condition in conditions:
@@ -600,7 +601,7 @@ def _only_takes(node: torch.fx.Node) -> bool:
     if node.target is not operator.getitem or len(node.all_input_nodes) != 1:
         return False
     key = node.args[1] if type(node.args[1]) is tuple else (node.args[1],)
-    return all(each is None or each is ... or type(each) in (int, slice) for each in key)
+    return all(each is None or each is ... or one_of(type(each), (int, slice)) for each in key)
 
 
 def gives_number(node: torch.fx.Node) -> bool:

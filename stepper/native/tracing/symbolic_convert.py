@@ -31,6 +31,7 @@ from stepper.native.exc import (
     Unsupported,
     unimplemented,
 )
+from stepper.native.guards.class_dicts import module_of
 from stepper.native.polyfills import Polyfill
 from stepper.native.protocols import InlinedTranslator, Position, Translator
 from stepper.native.source import ConstantSource, LocalSource, Source, type_of
@@ -181,7 +182,7 @@ class InstructionTranslatorBase(Instructions):
     def class_variable(self, value: VariableTracker) -> VariableTracker:
         """`type(value)`."""
         kind = value.python_type()
-        if kind.__module__ == "builtins":
+        if module_of(kind) == "builtins":
             known = self.output.variables.get(id(kind))
             made = BuiltinVariable(kind) if known is None else known[1]
             if known is None:
@@ -191,7 +192,7 @@ class InstructionTranslatorBase(Instructions):
         if isinstance(made_of, VariableTracker):
             return made_of.with_guards(value.guards)
         of_torch = issubclass(kind, torch.Tensor | torch.Size)
-        named = kind.__module__ in ("torch.return_types", "numpy")
+        named = module_of(kind) in ("torch.return_types", "numpy")
         if value.source is None and (of_torch or named):
             return self.build(ConstantSource(kind), kind).with_guards(value.guards)
         if value.source is None:

@@ -100,6 +100,7 @@ from stepper.native.variables.user_defined import (
     is_immutable,
 )
 from stepper.native.versions import HigherOrderOperator, checkpoint
+from stepper.support.words import Classes, is_subclass, one_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -113,12 +114,14 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
     **dict.fromkeys(OF_TEXTS, BuiltinVariable),
 }
 """Functions of which it is known what they do when they are called."""
-_OVER_SEQUENCES: tuple[type, ...] = (type(iter(())), type(iter([])), type(iter(range(0))))
+_OVER_SEQUENCES = Classes(type(iter(())), type(iter([])), type(iter(range(0))))
 """Classes of iterators that say where they stand."""
-_WITH_METHODS = (dict, list, set, frozenset, str, tuple)
+_WITH_METHODS = Classes(dict, list, set, frozenset, str, tuple)
 """Classes of which a method may be there with its object."""
-_BUILTIN_FUNCTIONS = (types.BuiltinFunctionType, type(len))
-_METHOD_DESCRIPTORS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+_FUNCTION_KINDS = Classes(
+    types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+)  # fmt: skip
 
 
 class VariableBuilder:
@@ -161,7 +164,7 @@ class VariableBuilder:
         kind = type(value)
         if kind is torch.Tensor or kind is torch.nn.Parameter:
             return self._wrap_tensor(value)
-        if kind in (tuple, list) or is_named_tuple(kind):
+        if kind is tuple or kind is list or is_named_tuple(kind):
             return self._wrap_sequence(value)
         if kind is dict and all(map(is_key, value)):
             return self._wrap_dict(value)
@@ -169,7 +172,8 @@ class VariableBuilder:
             return self._wrap_dict_of_objects(value)
         if kind is dict and len(value) > MOST_ENTRIES and all(map(_is_plain_key, value)):
             return self._wrap_registry(value)
-        if kind in (set, frozenset) and all(map(is_key, value)):
+        is_set = kind is set or kind is frozenset
+        if is_set and all(map(is_key, value)):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
             mutation = ValueMutationExisting() if kind is set else None
@@ -179,13 +183,13 @@ class VariableBuilder:
             )  # fmt: skip
         if kind is frozenset and any(map(is_immortal, value)) and all(map(_is_plain_key, value)):
             return self._wrap_registry(value)
-        if kind in (set, frozenset) and all(is_hashed_by_identity(type(each)) for each in value):
+        if is_set and all(is_hashed_by_identity(type(each)) for each in value):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             mutation = ValueMutationExisting() if kind is set else None
             return ObjectSetVariable(
                 value, source=self.source, guards=guards, mutation_type=mutation
             )
-        if kind in (set, frozenset) and all(map(_is_plain_key, value)):
+        if is_set and all(map(_is_plain_key, value)):
             return self._wrap_registry(value)
         if kind is torch.Size and all(type(item) is int for item in value):
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
@@ -242,7 +246,7 @@ class VariableBuilder:
         if kind is torch.autocast and ctx_manager.is_mode(self.tx.output, kind):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return ctx_manager.existing_autocast(self.tx, value, self.source, guards)
-        if issubclass(kind, HigherOrderOperator) and value in higher_order.OPERATORS:
+        if is_subclass(HigherOrderOperator, kind) and value in higher_order.OPERATORS:
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return higher_order.HigherOrderVariable(value, source=self.source, guards=guards)
         found = wrap_operator(self, value) or wrap_numpy(self, value) or self._wrap_callable(value)
@@ -280,10 +284,11 @@ class VariableBuilder:
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:
             return self._wrap_method(value)
         if issubclass(kind, type):
-            if ctx_manager.is_mode(self.tx.output, value):
+            plain = is_hashed_by_identity(kind)  # else a table would ask its class
+            if plain and ctx_manager.is_mode(self.tx.output, value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.ModeClassVariable(value, source=source, guards=guards)
-            if torch_functions.is_torch_function(value):
+            if plain and torch_functions.is_torch_function(value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return torch_functions.TorchInGraphFunctionVariable(
                     value, source=source, guards=guards
@@ -302,7 +307,7 @@ class VariableBuilder:
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return NamedTupleClassVariable(value, source=source, guards=guards)
             return UserDefinedClassVariable(value, source=source, guards=guards)
-        if kind not in (types.FunctionType, *_BUILTIN_FUNCTIONS, *_METHOD_DESCRIPTORS):
+        if kind not in _FUNCTION_KINDS:
             return None
         if (known := _FUNCTIONS.get(value)) is not None:
             guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
@@ -319,7 +324,9 @@ class VariableBuilder:
             match = GuardBuilder.CLOSURE_MATCH if by_code else GuardBuilder.FUNCTION_MATCH
             guards = self.install_guards(match, value)
             return UserFunctionVariable(value, by_code=by_code, source=source, guards=guards)
-        if kind in _BUILTIN_FUNCTIONS and (is_builtin(value) or is_immutable(value.__self__)):
+        if kind is types.BuiltinFunctionType and (
+            is_builtin(value) or is_immutable(value.__self__)
+        ):
             guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
             return BuiltinVariable(value, source=source, guards=guards)
         if kind is types.BuiltinFunctionType and type(value.__self__) in _WITH_METHODS:
@@ -441,7 +448,7 @@ MOST_ENTRIES = 32
 def is_known_object(key: object) -> bool:
     """Whether a dictionary's key is an object that is guarded to be this one, and equal to itself
     only."""
-    if type(key) in (torch.Tensor, torch.nn.Parameter):
+    if one_of(type(key), (torch.Tensor, torch.nn.Parameter)):
         return True
     if isinstance(key, torch.nn.Module):
         return "_parameters" in key.__dict__ and is_hashed_by_identity(type(key))

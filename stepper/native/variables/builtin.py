@@ -49,8 +49,9 @@ from stepper.native.variables.user_defined import (
     UserDefinedObjectVariable,
 )
 from stepper.native.variables.user_iterator import UserIteratorVariable
-from stepper.native.variables.user_operators import user_operator
+from stepper.native.variables.user_operators import refuse_operands, user_operator
 from stepper.native.versions import NATIVE_MODULE, set_grad_enabled
+from stepper.support.words import Classes, class_name, one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -98,7 +99,9 @@ def has_symbol(value: VariableTracker) -> bool:
 _OF_NUMBERS = (abs, pow, round, divmod)
 _DTYPES: dict[object, torch.dtype] = {bool: torch.bool, int: torch.int64, float: torch.float64}
 """What operators take these for."""
-_OF_CLASSES = (types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
+_OF_CLASSES = Classes(
+    types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType
+)
 
 
 @tracker_class
@@ -154,11 +157,17 @@ class BuiltinVariable(VariableTracker):
             found = handler(tx, args, kwargs)
             if found is not None:
                 return found
+        if self.fn in (divmod, pow) and len(args) == 2 and not kwargs:
+            answered = user_operator(tx, self.fn, *args)
+            if answered is not None:
+                return answered
         if self.fn in OPERATORS and not kwargs:
             if len(args) == 2:
                 return binary_op(tx, self.fn, *args)
-            if len(args) == 1 and isinstance(args[0], TensorVariable | NumpyArrayVariable):
-                return unary_op(tx, self.fn, args[0])
+            if len(args) == 1 and isinstance(args[0], TensorVariable):
+                return tx.call_in_graph("call_function", self.fn, args, {})
+            if len(args) == 1 and isinstance(args[0], NumpyArrayVariable):
+                return call_numpy(tx, self.fn, args, {})
         if not kwargs and (symbolic := call_symbolic(tx, self.fn, args)) is not None:
             return symbolic
         if len(args) == 1 and (said := self._of_protocol(tx, args[0], kwargs)) is not None:
@@ -220,6 +229,8 @@ class BuiltinVariable(VariableTracker):
         if not name or not isinstance(value, UserDefinedObjectVariable) or kwargs:
             return None
         if not value.has_special(name):
+            if self.fn in OPERATORS and not has(value.python_type(), name):
+                refuse_operands(self.fn, value)
             return None
         said = value.special(tx, name, [])
         if kind is not object and said.python_type() is not kind:
@@ -239,7 +250,8 @@ _PROTOCOL: dict[object, tuple[str, type]] = {
     float: ("__float__", float), complex: ("__complex__", complex),
     operator.index: ("__index__", int), abs: ("__abs__", object), round: ("__round__", object),
     math.floor: ("__floor__", object), math.ceil: ("__ceil__", object),
-    math.trunc: ("__trunc__", object), hash: ("__hash__", int),
+    math.trunc: ("__trunc__", object), hash: ("__hash__", int), operator.neg: ("__neg__", object),
+    operator.pos: ("__pos__", object), operator.invert: ("__invert__", object),
 }  # fmt: skip
 """By builtin, the method that it calls of its argument, and of which class the result has to be."""
 
@@ -247,15 +259,6 @@ _PROTOCOL: dict[object, tuple[str, type]] = {
 # --- operators
 
 Operation = Callable[..., object]
-
-
-def unary_op(tx: Translator, operation: Operation, a: VariableTracker) -> VariableTracker:
-    """`-a`, `+a`, `~a`."""
-    if isinstance(a, TensorVariable):
-        return tx.call_in_graph("call_function", operation, [a], {})
-    if isinstance(a, NumpyArrayVariable):
-        return call_numpy(tx, operation, [a], {})
-    return call_symbolic(tx, operation, [a]) or fold(operation, [a], {})
 
 
 def binary_op(
@@ -345,7 +348,7 @@ def _union(a: VariableTracker, b: VariableTracker) -> types.UnionType | None:
         return None
     for each in (a, b):
         kind = getattr(each, "fn", getattr(each, "value", a))
-        if kind is not None and type(kind) not in (type, types.UnionType, abc.ABCMeta):
+        if kind is not None and not one_of(type(kind), (type, types.UnionType, abc.ABCMeta)):
             return None
         made = kind if each is a else made | kind  # type: ignore[operator]  # a union or class
     return made if type(made) is types.UnionType else None
@@ -354,7 +357,7 @@ def _union(a: VariableTracker, b: VariableTracker) -> types.UnionType | None:
 def _as_torch_takes(value: VariableTracker) -> VariableTracker:
     """The number of Python's for which torch takes one of NumPy's, beside a tensor."""
     kind = value.python_type()
-    if kind not in NUMPY_NUMBERS or kind.__name__.startswith(("bool", "complex")):
+    if kind not in NUMPY_NUMBERS or class_name(kind).startswith(("bool", "complex")):
         return value
     return ConstantVariable(value.as_python_constant().item(), guards=value.guards)
 
@@ -373,7 +376,7 @@ def identity_of(tracker: VariableTracker) -> object:
     kind = type(found)
     plain = (types.FunctionType, types.BuiltinFunctionType, types.ModuleType)
     is_class = issubclass(kind, type) and lookup(kind, "__eq__") is object.__dict__["__eq__"]
-    return found if kind in plain or is_class or is_plain_member(found) else None
+    return found if one_of(kind, plain) or is_class or is_plain_member(found) else None
 
 
 _SOME_CONSTANT = object()

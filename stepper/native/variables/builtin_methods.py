@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from stepper.native import polyfills
 from stepper.native.exc import NativeError
-from stepper.native.guards.class_dicts import lookup
+from stepper.native.guards.class_dicts import lookup, module_of
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
 
 
-_METHODS = (types.MethodDescriptorType, types.WrapperDescriptorType)
+_METHODS = Classes(types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
 class HasBuiltinMethods(VariableTracker):
@@ -79,7 +80,7 @@ def _written(key: VariableTracker) -> object:
     """What stands in a subscript that says a type: constants, classes and what `typing` has, in
     tuples and lists."""
     value = getattr(key, "value", None)
-    if type(value).__module__ == "typing":
+    if module_of(type(value)) == "typing":
         return value
     if key.python_type() in (tuple, list):
         return key.python_type()(map(_written, key.parts()))

@@ -8,7 +8,7 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.exc import RestartAnalysis
-from stepper.native.guards.class_dicts import order_of
+from stepper.native.guards.class_dicts import has_dict, is_derived
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables import lists
 from stepper.native.variables.base import (
@@ -95,7 +95,7 @@ def _delattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrack
 @handles(vars)
 def _vars(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     (owner,) = args
-    found = isinstance(owner, UserDefinedObjectVariable) and owner.python_type().__dictoffset__
+    found = isinstance(owner, UserDefinedObjectVariable) and has_dict(owner.python_type())
     return owner.var_getattr(tx, "__dict__") if found else None
 
 
@@ -116,7 +116,7 @@ def _super(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker
         return None
     of = args[1]
     kinds = [of.value] if isinstance(of, UserDefinedClassVariable) else []
-    if not any(class_of(args[0]) in order_of(kind) for kind in (*kinds, of.python_type())):
+    if not any(is_derived(kind, class_of(args[0])) for kind in (*kinds, of.python_type())):
         return None
     return SuperVariable(args[0], args[1], **VariableTracker.propagate(args))
 

@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import module_of
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.versions import ATTENTION_KINDS
+from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
 
-CONSTANT_TYPES = frozenset(
-    {
-        type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
-        torch.dtype, torch.device, torch.layout, torch.memory_format, ATTENTION_KINDS, re.Pattern,
-    }
+CONSTANT_TYPES = Classes(
+    type(None), bool, int, float, complex, str, bytes, type(Ellipsis), type(NotImplemented),
+    torch.dtype, torch.device, torch.layout, torch.memory_format, ATTENTION_KINDS, re.Pattern,
 )  # fmt: skip
 
 
@@ -60,7 +60,7 @@ class ConstantVariable(VariableTracker):
         return self.value
 
     def as_proxy(self) -> object:
-        if type(self.value).__module__ == "numpy":
+        if module_of(type(self.value)) == "numpy":
             if type(self.value).__name__ != "int64":  # others are not always taken for Python's
                 raise self.refuse("use in the graph")
             return int(self.value)
@@ -104,7 +104,7 @@ class ConstantVariable(VariableTracker):
             options = self.propagate(self, list(kwargs.values()))
             code = self.value.replace(**given)  # type: ignore[arg-type]  # these two are texts
             return ConstantVariable(code, **options)
-        if type(self.value).__module__ == "numpy" and name not in _OF_NUMBERS:
+        if module_of(type(self.value)) == "numpy" and name not in _OF_NUMBERS:
             raise self.refuse(f"method {name}")
         if name == "join" and len(args) == 1 and not args[0].is_python_constant():
             args = [TupleVariable(args[0].iterated(tx), **self.propagate(args))]
@@ -152,6 +152,6 @@ class ConstantVariable(VariableTracker):
 def is_constant(value: object) -> bool:
     """Whether a value is a constant, or made of nothing else."""
     kind = type(value)
-    if kind in (tuple, frozenset, torch.Size):
+    if kind is tuple or kind is frozenset or kind is torch.Size:
         return all(map(is_constant, value))  # type: ignore[call-overload]  # its exact type was asked for
     return kind in CONSTANT_TYPES

@@ -42,6 +42,7 @@ from stepper.native.variables.dicts import (
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.iter import ElementIteratorVariable, iterate
 from stepper.native.variables.lists import BaseListVariable, ListVariable, TupleVariable
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -109,7 +110,7 @@ class Holder(Protocol):
 def container_of(kind: type) -> type | None:
     """The builtin container that a class is; None: it is none."""
     order = order_of(kind)
-    return next((base for base in _BASES if base in order), None)
+    return next((base for base in _BASES if one_of(base, order)), None)
 
 
 def inherits(kind: type, name: str, start: int = 0) -> bool:
@@ -119,7 +120,7 @@ def inherits(kind: type, name: str, start: int = 0) -> bool:
     if base is None or name not in _READS[base] | _CHANGES[base]:
         return False
     owner, found = find(kind, name, start)
-    if owner not in (base, dict) or found is not owner.__dict__[name]:
+    if (owner is not base and owner is not dict) or found is not owner.__dict__[name]:
         return False
     if base is OrderedDict and name in _BY_ITEM:
         own = (lookup(kind, each) for each in _OF_ITEMS)

@@ -7,7 +7,7 @@ import enum
 import types
 from typing import TYPE_CHECKING
 
-from stepper.native.guards.class_dicts import lookup
+from stepper.native.guards.class_dicts import has_dict, lookup
 from stepper.native.library import is_library
 from stepper.native.source import GetItemSource, instance_dict_of
 from stepper.native.variables.base import VariableTracker
@@ -62,7 +62,7 @@ class EnumVariable(UserDefinedObjectVariable):
     """A member."""
 
     def describe(self) -> str:
-        fields = self.instance_dict() if type(self.value).__dictoffset__ else {}
+        fields = self.instance_dict() if has_dict(type(self.value)) else {}
         name = fields.get("_name_")  # it gets it while its class is made
         return super().describe() if name is None else f"{type(self.value).__name__}.{name}"
 

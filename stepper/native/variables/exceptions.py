@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native.exc import Unsupported, unimplemented
-from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of
+from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of, place_of
 from stepper.native.source import AttrSource, GetItemSource, Source
 from stepper.native.variables.base import (
     Arguments,
@@ -29,6 +29,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.support.words import Classes, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -54,12 +55,9 @@ _TEXTS = [class_dict(each)["__str__"] for each in PLAIN if "__str__" in class_di
 
 _SETATTR = BaseException.__setattr__
 
-_KNOWN = frozenset(
-    {
-        TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, OverflowError,
-        ArithmeticError,
-    }
-)  # fmt: skip
+_KNOWN = Classes(
+    TypeError, ValueError, KeyError, IndexError, ZeroDivisionError, OverflowError, ArithmeticError
+)
 """Classes of what operations on constants raise that is the same when it is raised again."""
 
 
@@ -122,7 +120,7 @@ class ExceptionVariable(VariableTracker):
         self.args = list(args)
 
     def describe(self) -> str:
-        return self.python_type().__qualname__
+        return qualified_name(self.python_type())
 
     def python_type(self) -> type:
         kind: type = getattr(self.cls, "value")  # noqa: B009  # a field only of those that have a class
@@ -170,7 +168,7 @@ class ExceptionVariable(VariableTracker):
             raise self.refuse(f"attribute {name}")
         of_class: Source = self.cls.source
         if find(kind, name)[0] is not owner:
-            index = order_of(kind).index(owner)
+            index = place_of(owner, order_of(kind))
             of_class = GetItemSource(AttrSource(of_class, "__mro__"), index)
         method = tx.build(AttrSource(of_class, name), found).bound_to(self)
         if method is None:

@@ -19,9 +19,10 @@ from stepper.native.variables.base import NO_GUARDS, Guards, Keywords, VariableT
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.exceptions import observed_error
 from stepper.support.outside import comes_from_outside
+from stepper.support.words import Classes
 
-NUMPY_NUMBERS: frozenset[type] = frozenset(
-    () if NUMPY is None else (NUMPY.dtype(code).type for code in "?bhilqBHILQefdFD")
+NUMPY_NUMBERS = Classes(
+    *(() if NUMPY is None else (NUMPY.dtype(code).type for code in "?bhilqBHILQefdFD"))
 )
 """Classes of NumPy's numbers, but for those whose bits are not all used."""
 
@@ -106,7 +107,8 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
     if (
         kind in CONSTANT_TYPES
         or kind in NUMPY_NUMBERS
-        or kind in (types.UnionType, re.Match)
+        or kind is types.UnionType
+        or kind is re.Match
         or (NUMPY is not None and isinstance(value, NUMPY.dtype))
     ):
         return ConstantVariable(value, guards=guards)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has
+from stepper.native.guards.class_dicts import has, module_of
 from stepper.native.variables.base import (
     Arguments,
     Guards,
@@ -23,6 +23,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed, observed_error
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -355,8 +356,8 @@ def index_of(key: VariableTracker) -> Any:
     if not key.is_python_constant():
         raise key.refuse("use as an index")
     value = key.as_python_constant()
-    if type(value) not in (int, bool, slice):
-        of_numpy = type(value).__module__ == "numpy" and hasattr(value, "__index__")
+    if not one_of(type(value), (int, bool, slice)):
+        of_numpy = module_of(type(value)) == "numpy" and hasattr(value, "__index__")
         if of_numpy or isinstance(value, int):
             return operator.index(value)
         raise unimplemented(f"TypeError: an index of type {type(value).__name__}")

@@ -9,7 +9,16 @@ import weakref
 from typing import TYPE_CHECKING, Any
 
 from stepper.native.bytecode.bytecode_analysis import argument_count
-from stepper.native.guards.class_dicts import MISSING, find, has, lookup, module_of, order_of
+from stepper.native.guards.class_dicts import (
+    MISSING,
+    find,
+    has,
+    is_derived,
+    lookup,
+    module_of,
+    order_of,
+    place_of,
+)
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, CallSource, GetItemSource, LocalSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
@@ -22,6 +31,7 @@ from stepper.native.variables.namespace import stored_in
 from stepper.native.variables.new_object import make_new
 from stepper.native.variables.user_defined import UserDefinedClassVariable
 from stepper.native.versions import STAND_INS
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -31,7 +41,7 @@ def is_stand_in(value: object) -> bool:
     """Whether a module of torch's has its attributes from another object."""
     kind = type(value)
     behind = STAND_INS.get(module_of(kind))
-    if behind is None or types.ModuleType not in order_of(kind):
+    if behind is None or not is_derived(kind, types.ModuleType):
         return False
     own = types.ModuleType.__getattribute__(value, "__dict__")
     return behind in own and has(kind, "__getattr__")
@@ -190,9 +200,9 @@ class SuperVariable(VariableTracker):
         if read is None or start is None:
             raise self.refuse(f"attribute {name}")
         kind = self.objvar.python_type()
-        if start not in order_of(kind):
+        if not is_derived(kind, start):
             raise self.refuse(f"attribute {name}")
-        rest = order_of(kind).index(start) + 1
+        rest = place_of(start, order_of(kind)) + 1
         if name == "__setattr__":
             method = getattr(self.objvar, "generic_setattr_method", None)
         else:
@@ -207,22 +217,22 @@ class SuperVariable(VariableTracker):
         self, tx: Translator, objvar: UserDefinedClassVariable, name: str
     ) -> VariableTracker:
         """In a class method: the object is a class."""
-        start = getattr(self.typevar, "value", None)
+        start: Any = getattr(self.typevar, "value", None)
         order = order_of(objvar.value)
         meta = order_of(type(objvar.value))
-        if start in meta and start not in order:
-            after = meta.index(start) + 1
+        if one_of(start, meta) and not one_of(start, order):
+            after = place_of(start, meta) + 1
             if name == "__call__" and find(meta[0], name, after)[1] is type.__dict__[name]:
                 return GenericAccessVariable(objvar, name, **self.propagate(self, objvar))
             return objvar.of_metaclass(tx, name, after).with_guards(self.guards)
-        if start not in order or objvar.source is None:
+        if not one_of(start, order) or objvar.source is None:
             raise self.refuse(f"attribute {name}")
-        owner, found = find(objvar.value, name, order.index(start) + 1)
+        owner, found = find(objvar.value, name, place_of(start, order) + 1)
         if found is MISSING:
             raise self.refuse(f"attribute {name}")
         if found is object.__dict__["__new__"]:
             return BuiltinVariable(found, **self.propagate(self, objvar))
-        of_class = GetItemSource(AttrSource(objvar.source, "__mro__"), order.index(owner))
+        of_class = GetItemSource(AttrSource(objvar.source, "__mro__"), place_of(owner, order))
         return objvar.attribute(tx, AttrSource(of_class, name), found).with_guards(self.guards)
 
 

@@ -16,8 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native.guards.class_dicts import class_dict, flags_of, has, lookup, order_of
+from stepper.native.guards.class_dicts import (
+    class_dict,
+    flags_of,
+    has,
+    is_derived,
+    lookup,
+)
 from stepper.native.guards.originals import is_original
+from stepper.native.library import is_library
 from stepper.native.source import Source
 from stepper.native.variables import containers
 from stepper.native.variables.base import (
@@ -173,7 +180,7 @@ def _is_plain(cls: UserDefinedClassVariable) -> bool:
 
 def _maker_of(kind: type) -> type:
     """Whose `__new__` makes an empty one."""
-    return types.SimpleNamespace if types.SimpleNamespace in order_of(kind) else object
+    return types.SimpleNamespace if is_derived(kind, types.SimpleNamespace) else object
 
 
 _IS_ABSTRACT = 1 << 20
@@ -230,7 +237,9 @@ def _make_exception(
     makes, begin = lookup(kind, "__new__"), lookup(kind, "__init__")
     if makes not in [class_dict(each).get("__new__") for each in PLAIN]:
         raise cls.refuse("an instance")
-    if has(kind, "__del__"):
+    check = lookup(type(kind), "__subclasscheck__")  # where it is caught, that is asked
+    asks = type(check) is types.FunctionType and not is_library(check.__code__.co_filename)
+    if has(kind, "__del__") or asks:
         raise cls.refuse("an instance")
     made = ExceptionVariable(cls, args, **VariableTracker.propagate(cls, args))
     if begin in BEGINNINGS and not kwargs:

@@ -28,6 +28,7 @@ from stepper.native.variables.user_defined import (
     UserDefinedObjectVariable,
     UserDefinedVariable,
 )
+from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -39,12 +40,12 @@ _NAMES = (
 )  # fmt: skip
 _FACTS: frozenset[object] = frozenset()
 _FUNCTIONS: frozenset[object] = frozenset()
-_KINDS: frozenset[type] = frozenset()
+_KINDS = Classes()
 if NUMPY is not None:
     _FACTS = frozenset({NUMPY.finfo, NUMPY.iinfo})
     _ufuncs = (each for each in vars(NUMPY).values() if type(each) is NUMPY.ufunc)
     _FUNCTIONS = frozenset({*_ufuncs, *(getattr(NUMPY, name) for name in _NAMES)})
-    _KINDS = frozenset(map(type, FUNCTIONS))
+    _KINDS = Classes(*map(type, FUNCTIONS))
 
 
 def wrap_numpy(builder: VariableBuilder, value: object) -> VariableTracker | None:

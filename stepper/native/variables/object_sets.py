@@ -26,6 +26,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -175,7 +176,7 @@ class ObjectSetVariable(HasBuiltinMethods):
 
 def is_hashed_by_identity(kind: type) -> bool:
     """Whether objects of a class are equal to themselves only."""
-    if kind in (torch.Tensor, torch.nn.Parameter):
+    if one_of(kind, (torch.Tensor, torch.nn.Parameter)):
         return True
     return (
         lookup(kind, "__hash__") is object.__hash__

@@ -16,6 +16,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import IteratorVariable, ask_length
+from stepper.native.variables.object_sets import is_hashed_by_identity
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -44,11 +45,9 @@ def call(
 
     called: its tracker.
     """
-    try:
-        function = polyfills.FUNCTIONS.get(builtin)
-    except TypeError:  # its metaclass hashes nothing
-        return None
-    if function is not None:
+    if not is_hashed_by_identity(type(builtin)) and issubclass(type(builtin), type):
+        return None  # a table would ask its class
+    if (function := polyfills.FUNCTIONS.get(builtin)) is not None:
         return tx.interpret(function, args, kwargs)
     if (function := polyfills.ITERATORS.get(builtin)) is not None:
         kind = builtin if isinstance(builtin, type) else getattr(builtin, "__self__")  # noqa: B009  # not all have it

@@ -18,7 +18,7 @@ from typing import Any
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import lookup, order_of
+from stepper.native.guards.class_dicts import is_derived, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 
 _NO_HOOK: object = object.__dict__["__subclasshook__"]
@@ -33,12 +33,12 @@ def is_subclass(kind: type, of: type) -> bool:
         Unsupported: it runs somebody's code.
     """
     if type(of) is abc.ABCMeta:
-        if of in order_of(kind) and _has_no_hook(of):
+        if is_derived(kind, of) and _has_no_hook(of):
             return True
         if of.__module__ in _STANDARD or _runs_nothing(of):
             return issubclass(kind, of)
     elif isinstance(of, type(torch.Tensor)) or _is_asked_plainly(type(of)):
-        return of in order_of(kind)
+        return is_derived(kind, of)
     raise unimplemented(f"isinstance with {of.__name__}, whose class is {type(of).__name__}")
 
 

@@ -21,6 +21,7 @@ from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import sym_sqrt
+from stepper.support.words import one_of
 
 Asked = TypeVar("Asked")
 
@@ -149,7 +150,7 @@ def has_value(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> bool:
 def is_number(value: VariableTracker) -> bool:
     """Whether a value is a number, symbolic or not."""
     if isinstance(value, ConstantVariable):
-        return type(value.value) in (int, float, bool)
+        return one_of(type(value.value), (int, float, bool))
     return isinstance(value, SymNodeVariable)
 
 

@@ -32,6 +32,7 @@ from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable, has_value
 from stepper.native.versions import TensorBase, innermost, storage_address
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -272,7 +273,7 @@ class TensorVariable(VariableTracker):
             require(tx.output, self.class_type, name)
             if not args:
                 return ConstantVariable(self.fake.type(), guards=self.guards)
-            if type(args[0].as_python_constant()) in (torch.dtype, str):
+            if one_of(type(args[0].as_python_constant()), (torch.dtype, str)):
                 return tx.call_in_graph("call_method", name, [self, *args], {})
         if name == "requires_grad_" and not kwargs and len(args) < 2:
             wanted = args[0].as_python_constant() if args else True

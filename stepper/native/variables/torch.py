@@ -309,7 +309,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if self.value in _OF_AUTOCAST:
             for device in (*values, *named.values(), "cpu"):
                 tx.output.install_guard(None, GuardBuilder.AUTOCAST, device, key=device)
-        if type(result) in (torch.finfo, torch.iinfo):
+        if isinstance(result, torch.finfo | torch.iinfo):
             return TypeInfoVariable(result, **options)
         return wrap_constant(result, options["guards"])
 

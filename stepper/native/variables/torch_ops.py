@@ -25,12 +25,13 @@ from stepper.native.versions import (
     arguments_of,
     operator_of,
 )
+from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
     from stepper.native.variables.builder import VariableBuilder
 
-_OPERATORS = frozenset({OpOverload, OpOverloadPacket, CustomOpDef})
+_OPERATORS = Classes(OpOverload, OpOverloadPacket, CustomOpDef)
 
 
 def wrap_operator(builder: VariableBuilder, value: Any) -> VariableTracker | None:
@@ -80,7 +81,7 @@ def member(tx: Translator, owner: VariableTracker, value: object, name: str) -> 
     """A namespace, an operator or an overload by its name. torch looks it up when somebody asks for
     it the first time."""
     found = None if name.startswith("__") else getattr(value, name, None)
-    known = type(found) in OPERATOR_NAMESPACES | _OPERATORS
+    known = type(found) in OPERATOR_NAMESPACES or type(found) in _OPERATORS
     if owner.source is None or not (known or isinstance(found, HigherOrderOperator)):
         raise owner.refuse(f"attribute {name}")
     return tx.build(AttrSource(owner.source, name), found).with_guards(owner.guards)

@@ -23,10 +23,13 @@ from stepper.native.guards.class_dicts import (
     MISSING,
     class_dict,
     find,
+    flags_of,
     has,
+    has_dict,
     lookup,
     module_of,
     order_of,
+    place_of,
     says_its_class,
 )
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -70,6 +73,7 @@ from stepper.native.variables.tensor import (
     is_graph_method,
 )
 from stepper.native.versions import READS_STATICALLY
+from stepper.support.words import one_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -117,14 +121,14 @@ _NOT_ALWAYS = frozenset({"__abstractmethods__", "__annotations__", "__annotate__
 
 def is_immutable(cls: object) -> bool:
     """Whether it is a class, and nobody can assign to its attributes."""
-    return isinstance(cls, type) and bool(cls.__flags__ & 1 << 8)
+    return isinstance(cls, type) and bool(flags_of(cls) & 1 << 8)
 
 
 class UserDefinedClassVariable(UserDefinedVariable):
     """A class."""
 
     def describe(self) -> str:
-        return f"class {self.value.__qualname__}"
+        return f"class {qualified_name(self.value)}"
 
     def truth(self, tx: Translator) -> bool:
         if type(self.value) is not type:
@@ -187,7 +191,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if self.source is None:
             raise self.refuse(f"attribute {name}")
         order = AttrSource(type_of(self.source), "__mro__")
-        source = AttrSource(GetItemSource(order, order_of(meta).index(owner)), name)
+        source = AttrSource(GetItemSource(order, place_of(owner, order_of(meta))), name)
         if type(found) is property and type(found.fget) is types.FunctionType:
             getter = tx.build(AttrSource(source, "fget"), found.fget)
             return getter.call_function(tx, [self], {})
@@ -306,7 +310,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     """Whether the frame made it: it has the attributes that the frame stored, and no others."""
 
     def describe(self) -> str:
-        name = f"object of class {type(self.value).__qualname__}"
+        name = f"object of class {qualified_name(type(self.value))}"
         return f"{name} {self.source.name()}" if self.source is not None else name
 
     def truth(self, tx: Translator) -> bool:
@@ -386,14 +390,14 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         kind = type(self.value)
         if name == "__class__" and not says_its_class(kind):
             return tx.class_variable(self)
-        if name == "__dict__" and kind.__dictoffset__:
+        if name == "__dict__" and has_dict(kind):
             return InstanceDictVariable(self, **self.propagate(self))
         assigned = _assigned(tx, kind, name)
         of_class = lookup(kind, name) if assigned is None else MISSING
         if of_class is not MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
         guards: Guards = NO_GUARDS
-        if kind.__dictoffset__ and not self.is_new and stored is not DELETED:
+        if has_dict(kind) and not self.is_new and stored is not DELETED:
             source, fields = self._source(), self.instance_dict()
             if name in fields:
                 own: Source = AttrSource(source, name)
@@ -434,13 +438,15 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         at `start` of their order."""
         whole = type(self.value)
         kind, found = find(whole, name, start)
-        if found is MISSING:
+        # What runs later reads it of the class.
+        asked = type(lookup(type(whole), "__getattribute__")) is types.FunctionType
+        if found is MISSING or asked:
             raise self.refuse(f"attribute {name}")
         of_type: Source = self.class_source()
         # `type(x).f` finds what the first class of the order has, unless that is asked for.
         first = find(whole, name)[0]
         if first is not kind:
-            of_type = GetItemSource(AttrSource(of_type, "__mro__"), order_of(whole).index(kind))
+            of_type = GetItemSource(AttrSource(of_type, "__mro__"), place_of(kind, order_of(whole)))
         source = AttrSource(of_type, name)
         if is_property(found) and type(found.fget) is types.FunctionType:
             function = tx.build(AttrSource(source, "fget"), found.fget)
@@ -528,7 +534,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if isinstance(descriptor, UserDefinedObjectVariable):
                 descriptor.special(tx, "__set__", [self, value])
                 return
-        if not is_slot(of_class) and (is_data_descriptor(of_class) or not kind.__dictoffset__):
+        if not is_slot(of_class) and (is_data_descriptor(of_class) or not has_dict(kind)):
             raise self.refuse(f"assignment to attribute {name}")
         if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
@@ -544,7 +550,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """What `object.__delattr__` does."""
         kind = type(self.value)
         stored = tx.output.side_effects.load_attr(self, name)
-        before = bool(kind.__dictoffset__) and not self.is_new and name in self.instance_dict()
+        before = has_dict(kind) and not self.is_new and name in self.instance_dict()
         if (
             not (self.has_special("__delattr__") or lookup(kind, "__delattr__") is _DELATTR)
             or (not self.is_new and is_data_descriptor(lookup(kind, name)))
@@ -564,7 +570,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return type(lookup(type(self.value), name)) is not types.MemberDescriptorType
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if type(lookup(type(self.value), "__call__")) not in (types.FunctionType, staticmethod):
+        called = lookup(type(self.value), "__call__")
+        if not one_of(type(called), (types.FunctionType, staticmethod)):
             raise self.refuse("a call")
         method = self.attribute_of_class(tx, "__call__")
         return method.call_function(tx, args, kwargs)
@@ -590,7 +597,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return type(lookup(type(self.value), name)) is types.FunctionType
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        if type(self.value).__module__ == "typing":
+        if module_of(type(self.value)) == "typing":
             found = GenericAliasVariable.of(self, self.value, key)
             if found is not None:
                 return found
@@ -641,7 +648,7 @@ def _is_reduced_plainly(kind: type) -> bool:
         and all(lookup(kind, name) is object.__dict__.get(name, MISSING) for name in own)
         and not any(has(kind, name) for name in _SAYS_ITS_STATE)
         and containers.container_of(kind) is None
-        and bool(kind.__dictoffset__)
+        and has_dict(kind)
         and not any("__slots__" in class_dict(each) for each in order_of(kind))
         and kind.__basicsize__ == _PLAIN_SIZE
     )
@@ -787,7 +794,7 @@ def _assigned(tx: Translator, cls: type, name: str) -> VariableTracker | None:
 def _in_class(tx: Translator, source: Source, cls: type, name: str) -> VariableTracker:
     """The tracker of what the class, which is there, or a base has in its dictionary."""
     owner, found = find(cls, name)
-    owned = GetItemSource(AttrSource(source, "__mro__"), order_of(cls).index(owner))
+    owned = GetItemSource(AttrSource(source, "__mro__"), place_of(owner, order_of(cls)))
     return tx.build(GetItemSource(AttrSource(owned, "__dict__"), name), found)
 
 

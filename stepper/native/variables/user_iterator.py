@@ -39,6 +39,8 @@ class UserIteratorVariable(IteratorVariable):
         except ObservedException as error:
             if not error.counts_as(StopIteration):
                 raise
+            if error.value.args:  # who delegates to it is given that
+                raise self.refuse("what comes with a StopIteration") from None
             return None
 
     def ended(self, tx: Translator) -> Unsupported:

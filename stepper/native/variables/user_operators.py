@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from stepper.native.guards.class_dicts import MISSING, find, lookup, order_of
+from stepper import _C
+from stepper.native.guards.class_dicts import MISSING, find, is_derived, lookup
+from stepper.native.variables import containers
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.containers import inherits
 from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.exceptions import observed_error
 from stepper.native.variables.lists import BaseListVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -31,6 +34,9 @@ _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul
 _METHODS: dict[object, tuple[str, str]] = {
     getattr(operator, name): (f"__{name.strip('_')}__", f"__r{name.strip('_')}__")
     for name in _ARITHMETIC
+} | {
+    divmod: ("__divmod__", "__rdivmod__"),
+    pow: ("__pow__", "__rpow__"),
 } | {
     getattr(operator, name): (f"__{name}__", f"__{other}__")
     for name, other in (("lt", "gt"), ("le", "ge"), ("gt", "lt"), ("ge", "le"), ("eq", "eq"),
@@ -60,14 +66,16 @@ def user_operator(
     ]
     if not any(users):
         return None
-    if (plain := _IN_PLACE.get(operation)) is not None:
-        found = _answer(tx, a, f"__i{_METHODS[plain][0].strip('_')}__", b) if users[0] else None
-        return user_operator(tx, plain, a, b) if found is None else found
-    if operation not in _METHODS:
+    asked = _IN_PLACE.get(operation, operation)
+    if asked not in _METHODS:
         return None
-    for one, name, other in _in_order(operation, a, b):
+    if asked is not operation and users[0]:
+        found = _answer(tx, a, f"__i{_METHODS[asked][0].strip('_')}__", b)
+        if found is not None:
+            return found
+    for one, name, other in _in_order(asked, a, b):
         owner = find(one.python_type(), name)[0]
-        if owner in (list, tuple, dict) and name in _OF_CONTAINERS:
+        if one_of(owner, (list, tuple, dict)) and name in _OF_CONTAINERS:
             if (found := _of_container(tx, owner, name, one, other)) is not None:
                 return found
         elif isinstance(one, UserDefinedObjectVariable):
@@ -76,10 +84,31 @@ def user_operator(
         elif not isinstance(one, _PLAIN) or isinstance(one, TensorVariable):
             return None
     if operation not in (operator.eq, operator.ne):
-        return None  # an error
+        refuse_operands(operation, a, b)
+        return None
     same = a.identity is b.identity
     options = VariableTracker.propagate(a, b)
     return ConstantVariable(same is (operation is operator.eq), **options)
+
+
+def refuse_operands(operation: Any, *sides: VariableTracker) -> None:
+    """Have the error be raised of which the text names the classes, where all have been asked:
+    sequences and texts have more to say."""
+    stand_ins = []
+    for each in sides:
+        if isinstance(each, UserDefinedObjectVariable):
+            kind = each.python_type()
+            if containers.container_of(kind) or issubclass(kind, str | bytes):
+                return
+            stand_ins.append(type(_C.class_name(kind), (), {})())
+        elif each.python_type() in (int, float, bool, complex, type(None)):
+            stand_ins.append(each.as_python_constant())
+        else:
+            return
+    try:
+        operation(*stand_ins)
+    except TypeError as error:
+        raise observed_error(error) from None
 
 
 def _in_order(
@@ -87,7 +116,7 @@ def _in_order(
 ) -> Iterator[tuple[VariableTracker, str, VariableTracker]]:
     name, reflected = _METHODS[operation]
     kinds = a.python_type(), b.python_type()
-    derived = kinds[0] is not kinds[1] and kinds[0] in order_of(kinds[1])
+    derived = kinds[0] is not kinds[1] and is_derived(kinds[1], kinds[0])
     first = derived and (
         operation in _COMPARES or lookup(kinds[0], reflected) is not lookup(kinds[1], reflected)
     )
@@ -110,7 +139,7 @@ def _answer(
         if equal is None:
             return None
         return ConstantVariable(not equal.truth(tx), guards=equal.guards)
-    if not one.has_special(name) or inherits(type(one.value), name):
+    if not one.has_special(name) or containers.inherits(type(one.value), name):
         raise one.refuse(f"method {name}")
     said = one.special(tx, name, [other])
     nothing = isinstance(said, ConstantVariable) and said.value is NotImplemented

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -17,7 +19,7 @@ from stepper.native.variables.base import (
     NullVariable,
     VariableTracker,
 )
-from stepper.native.variables.builtin import BuiltinVariable, binary_op, unary_op
+from stepper.native.variables.builtin import BuiltinVariable, binary_op
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import (
@@ -25,8 +27,9 @@ from stepper.native.variables.lists import (
 )
 from stepper.native.variables.misc import SuperVariable
 from stepper.native.variables.tensor import TensorVariable
+from stepper.support.words import Classes
 
-_SINGLETONS = (type(None), bool, type(...), type(NotImplemented), torch.dtype, torch.layout)
+_SINGLETONS = Classes(type(None), bool, type(...), type(NotImplemented), torch.dtype, torch.layout)
 """Classes of constants of which there is one object for each value."""
 
 
@@ -103,14 +106,17 @@ class OperatorInstructions(Translator):
         options = VariableTracker.propagate(item, container)
         self.push(ConstantVariable(found is not bool(inst.argval), **options))
 
+    def _unary(self, operation: Callable[[Any], object]) -> None:
+        self.push(BuiltinVariable(operation).call_function(self, [self.pop()], {}))
+
     def UNARY_NEGATIVE(self, inst: Instruction) -> None:
-        self.push(unary_op(self, operator.neg, self.pop()))
+        self._unary(operator.neg)
 
     def UNARY_POSITIVE(self, inst: Instruction) -> None:
-        self.push(unary_op(self, operator.pos, self.pop()))
+        self._unary(operator.pos)
 
     def UNARY_INVERT(self, inst: Instruction) -> None:
-        self.push(unary_op(self, operator.invert, self.pop()))
+        self._unary(operator.invert)
 
     def UNARY_NOT(self, inst: Instruction) -> None:
         value = self.pop()

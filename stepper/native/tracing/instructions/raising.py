@@ -5,7 +5,7 @@ from __future__ import annotations
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import order_of
+from stepper.native.guards.class_dicts import is_derived
 from stepper.native.protocols import Translator
 from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin import class_of
@@ -79,7 +79,7 @@ class RaisingInstructions(Translator):
         kinds = classes.unpack(self) if several else [classes]
         if not all(map(is_exception_class, kinds)):
             raise unimplemented(f"except {classes.describe()}")
-        found = any(class_of(kind) in order_of(value.python_type()) for kind in kinds)
+        found = any(is_derived(value.python_type(), class_of(kind)) for kind in kinds)
         options = VariableTracker.propagate(value, classes, kinds)
         self.push(ConstantVariable(found, **options))
 
