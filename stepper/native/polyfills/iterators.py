@@ -221,12 +221,31 @@ def _slicing(iterator, start, stop, step):
 def _tee(iterable, n=2, /):
     if n < 0:
         refuse()
-    iterator = iter(iterable)
+    iterator = _BEGIN(iterable)
     link = [None, None]
     return tuple([_TEE(iterator, link) for _ in range(n)])
 
 
-_TEE: type = type(itertools.tee(())[0])
+class _Counting:
+    asked = 0
+
+    def __iter__(self):
+        self.asked += 1
+        return self
+
+    __next__ = None
+
+
+_counting = _Counting()
+_TEE: type = type(itertools.tee(_counting)[0])
+
+
+def _asked_again(iterable):
+    return iter(iter(iterable))
+
+
+_BEGIN = iter if _counting.asked == 1 else _asked_again
+"""How `tee` asks for an iterator: not each Python does it once."""
 
 
 @stands_for(ITERATORS, _TEE)

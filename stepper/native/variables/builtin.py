@@ -460,8 +460,11 @@ def _iter(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
     if len(args) == 2:
         until = polyfills.called_until
         return polyfilled.make_iterator(tx, type(builtins.iter(int, 0)), until, args)
-    found = iter.iterate(tx, args[0])
-    return found.obj if isinstance(found, UserIteratorVariable) else found
+    asked = args[0].obj if isinstance(args[0], UserIteratorVariable) else args[0]
+    found = iter.iterate(tx, asked)
+    # A loop of what stands in C's place asks it for no iterator once more, as C does not.
+    in_c = polyfills.is_polyfill(tx.f_code)
+    return found.obj if isinstance(found, UserIteratorVariable) and not in_c else found
 
 
 @handles(next)

@@ -216,6 +216,8 @@ def _make_by_program(
     begin = lookup(made.python_type(), "__init__")
     if type(begin) is types.FunctionType:
         _call_init(tx, made, args, kwargs)
+    elif containers.inherits(made.python_type(), "__init__"):
+        containers.call_inherited(tx, made, "__init__", args, kwargs)
     elif begin is not object.__init__:
         raise cls.refuse("an instance")
     return made

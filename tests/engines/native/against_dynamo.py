@@ -31,6 +31,7 @@ from tests.engines.native import (
     models,
     programs,
     sample_classes,
+    sample_errors,
     sample_everyday,
     sample_functions,
     sample_language,
@@ -160,6 +161,7 @@ def all_programs() -> list[Program]:
         ("parts of torch", samples_of(sample_torch)),
         ("as in the first tests", samples_of(sample_original)),
         ("in more ways", samples_of(sample_language, sample_modules, sample_operations)),
+        ("where something goes wrong", samples_of(sample_errors)),
     ):
         for function, args in functions:
             name = function.__name__.rstrip("_")

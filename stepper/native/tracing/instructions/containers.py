@@ -15,6 +15,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
+from stepper.native.variables.exceptions import ExceptionVariable
 from stepper.native.variables.folding import fold
 from stepper.native.variables.iter import iterate
 from stepper.native.variables.lists import (
@@ -155,8 +156,8 @@ class ContainerInstructions(Translator):
         self.push(TemplateVariable.new(*self.popn(2)))
 
     def _format(self, value: VariableTracker, convert: Any, spec: VariableTracker) -> Any:
-        if convert is None and isinstance(value, UserDefinedObjectVariable):
-            if value.has_special("__format__"):
+        if convert is None and isinstance(value, UserDefinedObjectVariable | ExceptionVariable):
+            if isinstance(value, UserDefinedObjectVariable) and value.has_special("__format__"):
                 return value.special(self, "__format__", [spec])
             by_text = lookup(value.python_type(), "__format__") is object.__dict__["__format__"]
             convert = str if by_text and not spec.as_python_constant() else None
