@@ -94,9 +94,10 @@ class ContainerInstructions(Translator):
     def DICT_MERGE(self, inst: Instruction) -> None:
         value = self._mapping()
         target = self._at(inst)
-        if set(pairs_of(self, value)) & set(target.items):
+        given = pairs_of(self, value)
+        if not target.items.keys().isdisjoint(given):
             raise unimplemented("TypeError: a keyword argument that is given twice")
-        target.call_method(self, "update", [value], {})
+        target.become(self, {**target.items, **given}, "update", value)
 
     def LIST_TO_TUPLE(self, inst: Instruction) -> None:
         value = self.pop()
