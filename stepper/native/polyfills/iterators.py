@@ -226,7 +226,7 @@ def _tee(iterable, n=2, /):
     return tuple([_TEE(iterator, link) for _ in range(n)])
 
 
-class _Counting:
+class _Noting:
     asked = 0
 
     def __iter__(self):
@@ -236,15 +236,15 @@ class _Counting:
     __next__ = None
 
 
-_counting = _Counting()
-_TEE: type = type(itertools.tee(_counting)[0])
+_noting = _Noting()
+_TEE: type = type(itertools.tee(_noting)[0])
 
 
 def _asked_again(iterable):
     return iter(iter(iterable))
 
 
-_BEGIN = iter if _counting.asked == 1 else _asked_again
+_BEGIN = iter if _noting.asked == 1 else _asked_again
 """How `tee` asks for an iterator: not each Python does it once."""
 
 
