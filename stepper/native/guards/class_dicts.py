@@ -32,7 +32,7 @@ from stepper.support.words import Classes, class_name, one_of
 _DICT: Any = type.__dict__["__dict__"]
 _MRO: Any = type.__dict__["__mro__"]
 _FLAGS: Any = type.__dict__["__flags__"]
-_DICT_OFFSET: Any = type.__dict__["__dictoffset__"]
+_DICT_OFFSET: GetSetDescriptorType = type.__dict__["__dictoffset__"]
 _MODULE: GetSetDescriptorType = type.__dict__["__module__"]
 _IMMUTABLE = 1 << 8  # Py_TPFLAGS_IMMUTABLETYPE
 

@@ -299,7 +299,7 @@ class DictViewVariable(VariableTracker):
         codegen.call_method(0)
 
 
-def refuse_unhashable(key: VariableTracker, put: Callable[[Any], object]) -> None:
+def refuse_unhashable(key: VariableTracker, put: Callable[..., object]) -> None:
     """Have a list, a dictionary or a set raise what it raises when it is `put` somewhere by its
     hash."""
     if isinstance(key, HasBuiltinMethods) and (kind := key.python_type()) in (list, dict, set):

@@ -217,7 +217,9 @@ class SuperVariable(VariableTracker):
         self, tx: Translator, objvar: UserDefinedClassVariable, name: str
     ) -> VariableTracker:
         """In a class method: the object is a class."""
-        start: Any = getattr(self.typevar, "value", None)
+        start = getattr(self.typevar, "value", None)
+        if not isinstance(start, type):
+            raise self.refuse(f"attribute {name}")
         order = order_of(objvar.value)
         meta = order_of(type(objvar.value))
         if one_of(start, meta) and not one_of(start, order):

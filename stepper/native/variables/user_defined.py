@@ -9,9 +9,10 @@ of the object, whether its dictionary has the name, and what the class has.
 from __future__ import annotations
 
 import collections
-import copyreg
 import enum
+import sys
 import types
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -19,7 +20,6 @@ import torch
 from stepper.native import polyfills
 from stepper.native.guards.class_dicts import (
     MISSING,
-    class_dict,
     find,
     flags_of,
     has,
@@ -36,12 +36,19 @@ from stepper.native.source import (
     AttrSource,
     ConstantSource,
     GetItemSource,
-    GlobalSource,
     Source,
     instance_dict_of,
     type_of,
 )
-from stepper.native.variables import containers
+from stepper.native.variables import containers, dicts
+from stepper.native.variables.asked_of_classes import (
+    MAKER,
+    REDUCE,
+    assigned_in,
+    in_class,
+    is_reduced_plainly,
+    makes_alias,
+)
 from stepper.native.variables.base import (
     DELETED,
     NO_GUARDS,
@@ -52,7 +59,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.descriptors import (
     gets_by_python,
     is_data_descriptor,
@@ -60,9 +67,8 @@ from stepper.native.variables.descriptors import (
     is_property,
     is_slot,
 )
-from stepper.native.variables.exceptions import ObservedException, no_attribute
+from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
-from stepper.native.variables.instance_dict import InstanceDictVariable
 from stepper.native.variables.iter import ask_length, iterate
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import (
@@ -156,13 +162,13 @@ class UserDefinedClassVariable(UserDefinedVariable):
         of_class = lookup(kind, name)
         if of_class is not MISSING and is_data_descriptor(of_class):
             return self.of_metaclass(tx, name)
-        if (stored := _assigned(tx, self.value, name)) is not None:
+        if (stored := assigned_in(tx, self.value, name)) is not None:
             return stored
         found = lookup(self.value, name)
         if found is MISSING and of_class is not MISSING:
             return self.of_metaclass(tx, name)
         if gets_by_python(found) or is_property(found):
-            descriptor = _in_class(tx, self.source, self.value, name)
+            descriptor = in_class(tx, self.source, self.value, name)
             if is_property(found):
                 return descriptor
             if isinstance(descriptor, UserDefinedObjectVariable):
@@ -281,7 +287,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         return method.call_function(tx, [self, *args], {})
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        if not has(type(self.value), "__getitem__") and _makes_alias(self.value):
+        if not has(type(self.value), "__getitem__") and makes_alias(self.value):
             found = GenericAliasVariable.of(self, self.value, key)
             if found is not None:
                 return found
@@ -391,7 +397,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return tx.class_variable(self)
         if name == "__dict__" and has_dict(kind):
             return InstanceDictVariable(self, **self.propagate(self))
-        assigned = _assigned(tx, kind, name)
+        assigned = assigned_in(tx, kind, name)
         of_class = lookup(kind, name) if assigned is None else MISSING
         if of_class is not MISSING and is_data_descriptor(of_class):
             return self.data_descriptor(tx, name, of_class)
@@ -468,8 +474,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if containers.inherits(whole, name, start):
             by_name = first is kind
             return containers.InheritedMethodVariable(self, name, by_name, guards=self.guards)
-        if found is _REDUCE and _is_reduced_plainly(whole):
-            tx.output.chosen(tx.build(_MAKER, polyfills.NEW_OBJECT).guards)
+        if found is REDUCE and is_reduced_plainly(whole):
+            tx.output.chosen(tx.build(MAKER, polyfills.NEW_OBJECT).guards)
             return BoundBuiltinMethod(self, name, guards=self.guards)
         if has(type(found), "__get__"):
             return self._described(tx, name, found)
@@ -479,7 +485,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """The tracker of a descriptor of the class, as it is there."""
         if lookup(type(self.value), name) is not found:
             raise self.refuse(f"attribute {name}")
-        return _in_class(tx, self.class_source(), type(self.value), name)
+        return in_class(tx, self.class_source(), type(self.value), name)
 
     def _described(self, tx: Translator, name: str, found: object) -> VariableTracker:
         """What a descriptor of the program's gives for this object."""
@@ -633,31 +639,6 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
 
 _DELATTR = object.__dict__["__delattr__"]
-_REDUCE = object.__dict__["__reduce_ex__"]
-_MAKER = GlobalSource("__newobj__", "copyreg", vars(copyreg))
-"""Where C finds what makes an empty copy."""
-_SAYS_ITS_STATE = ("__getnewargs__", "__getnewargs_ex__", "__copy__", "__deepcopy__")
-
-
-def _is_reduced_plainly(kind: type) -> bool:
-    """Whether all that is copied of an instance is its dictionary."""
-    own = ("__reduce__", "__getstate__")
-    return (
-        vars(copyreg).get("__newobj__") is polyfills.NEW_OBJECT
-        and all(lookup(kind, name) is object.__dict__.get(name, MISSING) for name in own)
-        and not any(has(kind, name) for name in _SAYS_ITS_STATE)
-        and containers.container_of(kind) is None
-        and has_dict(kind)
-        and not any("__slots__" in class_dict(each) for each in order_of(kind))
-        and kind.__basicsize__ == _PLAIN_SIZE
-    )
-
-
-class _Plain:
-    pass
-
-
-_PLAIN_SIZE = _Plain.__basicsize__
 
 
 class _ByIndex:
@@ -665,32 +646,113 @@ class _ByIndex:
         raise IndexError
 
 
+@tracker_class
+class InstanceDictVariable(dicts.DictionaryVariable):
+    """`object.__dict__`: a dictionary of what is stored in the object."""
+
+    obj: UserDefinedObjectVariable
+    """The object."""
+
+    def python_type(self) -> type:
+        return dict
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.obj]
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        name = item.as_python_constant()
+        stored = tx.output.side_effects.load_attr(self.obj, name)
+        if stored is not None and self.obj.in_own_dict(name):
+            return stored is not DELETED
+        if self.obj.is_new:
+            return False
+        present = name in self.obj.instance_dict()
+        source = self.obj.source
+        if source is None:
+            raise self.refuse("a membership test")
+        found = name, present
+        tx.output.install_guard(source, GuardBuilder.HASATTR, found, key=found)
+        return present
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if not self.contains(tx, key):
+            raise observed(KeyError, key.as_python_constant())
+        return self.obj.generic_getattr(tx, key.as_python_constant()).with_guards(self.guards)
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        name = key.as_python_constant()
+        described = is_data_descriptor(lookup(type(self.obj.value), name))
+        plain = self.obj.generic_setattr_method is object.__setattr__
+        if type(name) is not str or described or not plain:
+            raise self.refuse("assignment to an item")
+        self.obj.generic_setattr(tx, name, value)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in ("get", "keys", "values", "items", "copy", "update"):
+            raise self.refuse(f"attribute {name}")
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        options = self.propagate(self, args)
+        match name, args:
+            case "get", [key] | [key, _] if not kwargs:
+                if self.contains(tx, key):
+                    return self.getitem(tx, key)
+                return args[1] if len(args) == 2 else ConstantVariable(None, **options)
+            case "keys" | "values" | "items", [] if not kwargs:
+                return dicts.DictViewVariable(self, name, **options)
+            case "__delitem__", [key] if self.contains(tx, key):
+                self.obj.generic_delattr(tx, key.as_python_constant())
+                return ConstantVariable(None)
+            case "copy", [] if not kwargs:
+                known = self.known(tx)
+                return dicts.ConstDictVariable.new(known.items, known.guards)
+            case "update", _ if len(args) < 2:
+                for other in args:
+                    for entry, value in dicts.pairs_of(tx, other).items():
+                        self.setitem(tx, ConstantVariable(entry), value)
+                for name, value in kwargs.items():
+                    self.setitem(tx, ConstantVariable(name), value)
+                return ConstantVariable(None)
+        raise self.refuse(f"method {name}")
+
+    def known(self, tx: Translator) -> dicts.ConstDictVariable:
+        obj, items = self.obj, dict[object, VariableTracker]()
+        if not obj.is_new:
+            fields = obj.instance_dict()
+            if obj.source is None or not all(map(is_constant, fields)):
+                raise self.refuse("all that is in it, the contents")
+            source = instance_dict_of(obj.source)
+            tx.output.chosen(tx.output.install_guard(source, GuardBuilder.DICT_KEYS, fields))
+            for name, value in fields.items():
+                items[name] = tx.lazy(GetItemSource(source, name), value)
+        for name, value in tx.output.side_effects.stored(obj).items():
+            if value is DELETED:
+                items.pop(name)
+            elif obj.in_own_dict(name):
+                items[name] = value
+        layout = sys.intern("\0".join(map(str, items)))  # the same as long as the keys are
+        return dicts.ConstDictVariable(items, layout, **self.propagate(self))
+
+    def mapping_items(self, tx: Translator) -> dict[object, VariableTracker]:
+        return self.known(tx).items
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.known(tx).unpack(tx)
+
+    def length(self, tx: Translator) -> VariableTracker:
+        """`len(object.__dict__)`."""
+        known = self.known(tx)
+        return ConstantVariable(len(known.items), guards=known.guards)
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.known(tx).items)
+
+    def reconstruct(self, codegen: Any) -> None:
+        codegen(self.obj)
+        codegen.load_attr("__dict__")
+
+
 _OF_DESCRIPTORS = ("__get__", "__set__", "__delete__", "__set_name__")
-
-
-def _assigned(tx: Translator, cls: type, name: str) -> VariableTracker | None:
-    """What the frame has stored under the name in a class, or the first base that has it; None:
-    nothing."""
-    if not tx.output.consulted.assigned:
-        return None
-    for each in order_of(cls):
-        known = tx.output.contents.get(id(each))
-        stored = known and tx.output.side_effects.load_attr(known, name)
-        if stored is not None or name in class_dict(each):
-            return stored and tx.realize(stored)
-    return None
-
-
-def _in_class(tx: Translator, source: Source, cls: type, name: str) -> VariableTracker:
-    """The tracker of what the class, which is there, or a base has in its dictionary."""
-    owner, found = find(cls, name)
-    owned = GetItemSource(AttrSource(source, "__mro__"), place_of(owner, order_of(cls)))
-    return tx.build(GetItemSource(AttrSource(owned, "__dict__"), name), found)
-
-
-def _makes_alias(cls: type) -> bool:
-    """Whether a subscript of a class says a type, and runs nothing of the program's."""
-    found = find(cls, "__class_getitem__")[1]
-    made_by = getattr(getattr(found, "__func__", None), "__module__", "")
-    in_c = type(found) is types.ClassMethodDescriptorType
-    return in_c or made_by in ("types", "typing", "collections.abc")

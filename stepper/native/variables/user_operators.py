@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from stepper import _C
 from stepper.native.guards.class_dicts import MISSING, find, is_derived, lookup
@@ -56,7 +56,7 @@ _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
 
 
 def user_operator(
-    tx: Translator, operation: object, a: VariableTracker, b: VariableTracker
+    tx: Translator, operation: Callable[..., object], a: VariableTracker, b: VariableTracker
 ) -> VariableTracker | None:
     """The operator, if a side is an object of the program; None: none is, or nobody is known to
     answer."""
@@ -91,7 +91,7 @@ def user_operator(
     return ConstantVariable(same is (operation is operator.eq), **options)
 
 
-def refuse_operands(operation: Any, *sides: VariableTracker) -> None:
+def refuse_operands(operation: Callable[..., object], *sides: VariableTracker) -> None:
     """Have the error be raised of which the text names the classes, where all have been asked:
     sequences and texts have more to say."""
     stand_ins = []

@@ -152,7 +152,7 @@ OF_ITERABLES: list[Callable[[Any], Any]] = [
     lambda o: list(o),
     lambda o: tuple(o),
     lambda o: [*o, *o],
-    lambda o: [each for each in o],  # noqa: C416
+    lambda o: [each for each in o],  # noqa: C416  # a loop is asked by another instruction
     lambda o: (lambda *args: args)(*o),
     lambda o: (1 in o, 9 in o),
     lambda o: sum(o),
@@ -178,7 +178,7 @@ PROGRAMS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (Backwards, lambda o: list(reversed(o))),
     (Asked, lambda o: (2 in o, 3 not in o, 1 if o else 2, bool(o), any([o]), (o or 3) is o)),
     (Empty, lambda o: (1 if o else 2, bool(o), not o, o or 5)),
-    (Equal, lambda o: (o == o, o != o, o == 3, 3 == o, o != 3)),  # noqa: SIM300
+    (Equal, lambda o: (o == o, o != o, o == 3, 3 == o, o != 3)),  # noqa: SIM300  # each side
     (Equal, lambda o: (o in [o], o in [1, 2], 1 in [o], [o] == [o], (o,) == (2,), [1].count(o))),
     (Equal, lambda o: (hash(o), {o: 1}[o])),
     (Equal, lambda o: ({"a": o} == {"a": 2}, [o, 1].index(1))),
@@ -190,7 +190,7 @@ PROGRAMS: list[tuple[Callable[[], Any], Callable[[Any], Any]]] = [
     (Number, lambda o: functools.reduce(operator.add, [o, 1, 2])),
     (Number, added_to),
     (Converted, lambda o: (int(o), float(o), str(o), repr(o), bool(o), operator.index(o))),
-    (Converted, lambda o: (f"{o}", f"{o!r}", f"{o:>3}", format(o), f"{o!s}", "%s %r" % (o, o))),  # noqa: UP031
+    (Converted, lambda o: (f"{o}", f"{o!r}", f"{o:>3}", format(o), f"{o!s}", "%s %r" % (o, o))),  # noqa: UP031  # so, too
     (Converted, lambda o: ([1, 2, 3][o], "abc"[o], list(range(o)), [1, 2, 3][:o])),
     (Converted, lambda o: (math.floor(o), math.ceil(o), math.trunc(o))),
     (Called, lambda o: (o(), o(1, a=2), callable(o), list(map(o, [1, 2])), sorted([2, 1], key=o))),

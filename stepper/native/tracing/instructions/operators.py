@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import operator
 from collections.abc import Callable
-from typing import Any
 
 import torch
 
@@ -106,7 +105,7 @@ class OperatorInstructions(Translator):
         options = VariableTracker.propagate(item, container)
         self.push(ConstantVariable(found is not bool(inst.argval), **options))
 
-    def _unary(self, operation: Callable[[Any], object]) -> None:
+    def _unary(self, operation: Callable[..., object]) -> None:
         self.push(BuiltinVariable(operation).call_function(self, [self.pop()], {}))
 
     def UNARY_NEGATIVE(self, inst: Instruction) -> None:
