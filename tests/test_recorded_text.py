@@ -37,7 +37,6 @@ IN_ANALYSIS = {
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "bases.py": {
         "": "torch's: an expression of sizes; what Python says of a value without them",
-        "_with_base": "the same, in the words of a recorded lookup",
     },
     "break_remedies.py": {
         "": "torch's: the source of what is called",

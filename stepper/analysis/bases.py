@@ -19,17 +19,13 @@ from stepper.analysis.sources import unscoped
 from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.walks import expressions_in
 from stepper.model.datum import Words
-from stepper.model.lookup import Difference
+from stepper.model.lookup import BASE, NO_BASE, SMALLER_BASE, Difference
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
 
-BASE = "base"
-"""What of a tensor differs."""
 _OF_A_BASE = re.compile(r"(?P<tensor>.+?)\._base\.(?:size|stride|storage_offset)\(\)")
 _OF_NONE = re.compile(r"'NoneType' object has no attribute '(?:size|stride|storage_offset)'$")
 _OUT_OF_RANGE = "tuple index out of range"
-_NO_SIZES, _NO_ELEMENT = "None has no sizes", "it has no element "
-"""How recorded lookups say that it could not be read."""
 
 
 def with_bases(recording: Recording, made: Translation, failures: list[Failure]) -> list[Failure]:
@@ -38,20 +34,25 @@ def with_bases(recording: Recording, made: Translation, failures: list[Failure])
     told: dict[object, Failure] = {}
     for at, failure in enumerate(failures):
         found = _with_base(recording, made, failure)
-        told.setdefault(at if found is failure else found.source, found)
+        told.setdefault(found.source if _is_of_a_base(found) else at, found)
     return [*told.values()]
 
 
+def _is_of_a_base(failure: Failure) -> bool:
+    return any(each.what == BASE for each in failure.differences)
+
+
 def _with_base(recording: Recording, made: Translation, failure: Failure) -> Failure:
+    """A guard that was asked again says itself what cannot be read; the compiler has Python's
+    words."""
     if failure.differences:
         return failure
     text = failure.text
-    read, _, missing = text.rpartition(": ")
-    none = missing == _NO_SIZES or _OF_NONE.search(text) is not None
-    short = missing.startswith(_NO_ELEMENT) or text == _OUT_OF_RANGE
+    difference = Difference(BASE, Words("one of these sizes"), Words("one of others"))
     if failure.kind in LEAVES:
-        compared = read if none or short else as_installed(recording, made, text)
-    elif none or short:
+        compared = as_installed(recording, made, text)
+    elif _OF_NONE.search(text) or text == _OUT_OF_RANGE:
+        difference = SMALLER_BASE if text == _OUT_OF_RANGE else NO_BASE
         compared = " and ".join(all_conditions(recording, made))
     else:
         return failure
@@ -59,16 +60,10 @@ def _with_base(recording: Recording, made: Translation, failure: Failure) -> Fai
     tensors = {each["tensor"] for each in found if each is not None}
     if len(tensors) != 1:
         return failure
-    expected, actual = Words("one of these sizes"), Words("one of others")
-    if short:
-        expected, actual = Words("one of more dimensions"), Words("one of fewer")
     return msgspec.structs.replace(
         failure,
         kind=failure.kind or SHAPE_ENV,
         source=unscoped(tensors.pop()),
-        differences=(
-            Difference(BASE, Words("a tensor"), None) if none
-            else Difference(BASE, expected, actual),
-        ),
+        differences=(difference,),
         missing=False,
-    )  # fmt: skip
+    )

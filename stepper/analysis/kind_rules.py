@@ -9,7 +9,6 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
-from stepper.analysis.bases import BASE
 from stepper.analysis.check_index import whose_key
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT
@@ -21,7 +20,7 @@ from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.unmet_guards import INFERENCE_MODE
 from stepper.client.text import function_name, place_text
 from stepper.model.datum import Words, text_of
-from stepper.model.lookup import INVALID, Aspect
+from stepper.model.lookup import BASE, INVALID, Aspect
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 

@@ -201,7 +201,7 @@ def failure_at(
         )
     return Failure(
         kind=guard.kind,
-        source=source_of(guard),
+        source=next((unscoped(each.source) for each in differences), "") or source_of(guard),
         differences=differences or ((Difference("global state"),) if state else ()),
         words="" if check.differences else check.failure(guard),
         user_line=guard.user_line,

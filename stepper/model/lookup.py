@@ -12,7 +12,7 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.model.cache import Verdict
-from stepper.model.datum import UNKNOWN, Datum, alike, text_of
+from stepper.model.datum import UNKNOWN, Datum, Words, alike, text_of
 from stepper.model.moment import MomentId
 from stepper.model.program import UserLine
 
@@ -51,6 +51,9 @@ class Difference(msgspec.Struct, frozen=True, array_like=True):
     expected: Datum = UNKNOWN
     actual: Datum = UNKNOWN
     at: int | None = None
+    source: str = ""
+    """The expression of the value, where that is not what its guard looks at: what one of the
+    values depends on that a condition compares."""
 
     @property
     def aspect(self) -> Aspect:
@@ -59,6 +62,12 @@ class Difference(msgspec.Struct, frozen=True, array_like=True):
 
     def __str__(self) -> str:
         return f"{self.aspect} {text_of(self.expected)} ≠ {text_of(self.actual)}"
+
+
+BASE = "base"
+"""What differs of a tensor that is a view: the one behind it."""
+NO_BASE = Difference(BASE, Words("a tensor"), None)
+SMALLER_BASE = Difference(BASE, Words("one of more dimensions"), Words("one of fewer"))
 
 
 class CheckedGuard(msgspec.Struct, frozen=True, array_like=True):

@@ -51,7 +51,7 @@ def checked(
 def differences(check: LiveCheck, answer: Answer, expected: Datum) -> tuple[Difference, ...]:
     """In what the value is not as the guard wants it; empty when that is not known."""
     if not answer.reached:
-        return ()
+        return answer.differences
     row, value = check.row, answer.value
     if row.kind == "TENSOR_MATCH":
         return _tensor_differences(row, expected, value) if isinstance(expected, Tensor) else ()

@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping, Sequence
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 
+import msgspec
 import torch
 
 from stepper.engines.common.shape_conditions import IN_CPP, same_object_as, values_in
@@ -31,6 +32,7 @@ from stepper.engines.dynamo import guard_tree
 from stepper.engines.dynamo.guard_times import ask_leaf, tree_time
 from stepper.engines.dynamo.guard_tree import Check, dict_passes
 from stepper.model.cache import GuardRow, Verdict
+from stepper.model.lookup import NO_BASE, SMALLER_BASE, Difference
 from stepper.support.words import classes_of, is_plain, one_of, plain_text
 
 MAX_KEYS = 1000
@@ -115,6 +117,8 @@ class Answer(NamedTuple):
     nanoseconds: int | None = None
     saw: dict[str, Any] | None = None
     """What a condition on sizes compares, by expression."""
+    differences: tuple[Difference, ...] = ()
+    """In what one of these is not as it wants it, so that it cannot be read."""
 
 
 class SafeReader:
@@ -235,12 +239,28 @@ class SafeReader:
             try:
                 saw[source] = self.reach(source)
             except MissingValue as error:
-                return Answer(Verdict.FAIL, why=f"{source}: {error}")
+                why, other_base = f"{source}: {error}", self._other_base(source)
+                return Answer(Verdict.FAIL, why=why, differences=other_base)
             except WouldRunUserCode as error:
                 return Answer(Verdict.UNKNOWN, why=str(error))
             if not one_of(type(saw[source]), _NUMBERS):
                 return Answer(Verdict.UNKNOWN, why=f"{source} is no plain number")
         return Answer(Verdict.PASS, saw=saw)
+
+    def _other_base(self, source: str) -> tuple[Difference, ...]:
+        """In what the tensor that another one is a view of is not as it was when the entry was
+        made, where a size of it cannot be read: no guard before asks for it, or for its rank."""
+        sizes = _step(source)
+        sizes = _step(sizes.inner) if sizes.read is element else sizes
+        base = _step(sizes.inner)
+        if sizes.read is not _of_tensor or (base.read, base.argument) != (attribute, "_base"):
+            return ()
+        try:
+            missing = self.reach(sizes.inner) is None
+        except (MissingValue, WouldRunUserCode):
+            return ()
+        difference = NO_BASE if missing else SMALLER_BASE
+        return (msgspec.structs.replace(difference, source=base.inner),)
 
     def _ask_words(self, check: Check, scope: dict[str, Any], value: Any, reached: bool) -> Answer:
         """A guard over several values, or a function of Dynamo's."""
