@@ -1,8 +1,8 @@
 """Why entries did not match, as the compiler says when it compiles again.
 
-That is what a recording without lookups has. Where the compiler tells it as data, it is recorded so
-(`Translation.rejected`). Dynamo tells it in words, of the entry that was tried first, for people to
-read, and these are taken apart here. `0/0: tensor 'x' size mismatch at index 0. expected 4, actual
+Dynamo tells it in words, of the entry that was tried first, for people to read, and these are taken
+apart here. Where the engine has no other words than of what it found itself (`Translation.unmet`),
+none are. `0/0: tensor 'x' size mismatch at index 0. expected 4, actual
 5` names all that is to be known; `1/0: times == 1  # return x * times  # …` only what was expected.
 What no pattern knows is kept as it is.
 """
@@ -16,7 +16,7 @@ import msgspec
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import one_line
 from stepper.model.datum import Datum, Words, literal
-from stepper.model.lookup import Difference
+from stepper.model.lookup import Difference, UnmetEntry, unmet_text
 from stepper.model.trace import Translation
 from stepper.support.guarded_values import compared_with_constant, membership_of
 
@@ -220,12 +220,17 @@ def identity_in(code: str) -> tuple[str, str, Words] | None:
 def reasons_of(item: Translation) -> list[Reason]:
     """Why entries did not match before a compilation, as far as the compiler said; none were there
     before the first."""
-    if item.rejected:
-        return [
-            Reason(each.entry, each.kind, unscoped(each.source), each.differences, each.failure)
-            for each in item.rejected
-        ]
+    if item.recompile_reason == unmet_text(item.unmet):
+        return [*map(_reason, item.unmet)]
     return [parse_reason(item.recompile_reason)] if item.recompile_reason else []
+
+
+def _reason(unmet: UnmetEntry) -> Reason:
+    if unmet.first is None:
+        return Reason(unmet.entry, text=str(unmet))
+    guard, check = unmet.first
+    source = unscoped(guard.source)
+    return Reason(unmet.entry, guard.kind, source, check.differences, check.failure(guard))
 
 
 def reasons_in(message: str) -> list[Reason]:
@@ -291,7 +296,7 @@ def _of_keys(expected: str, actual: str) -> Difference:
     """A tensor that is made in inference mode, or seen there, has no keys for gradients."""
     without = [_GRADIENTS not in keys for keys in (expected, actual)]
     if without[0] != without[1]:
-        return Difference("inference", *without)
+        return Difference("inference", without[0], without[1])
     return Difference("dispatch keys", Words(one_line(expected)), Words(one_line(actual)))
 
 

@@ -16,12 +16,11 @@ from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import spelling
 from stepper.analysis.kind_rules import KIND_RULES
-from stepper.analysis.objects import CODE
 from stepper.analysis.recompile_savings import Changed, Savings
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
-from stepper.analysis.sources import path_of, spelled, unscoped
+from stepper.analysis.sources import CODE, path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.client.text import place_text, plural
 from stepper.model.change import Dynamic, MarkSize, Setting

@@ -71,12 +71,6 @@ _AT_AN_END = 16
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 _MOST_CALLS = 20
 """How many calls for which nothing was compiled, for one reason, are asked what did not serve."""
-WITHOUT_LOOKUPS = (
-    "What is told as inferred follows from what the entries want. stepper record --lookups records "
-    "each guard that failed, with what was there, and what would have failed besides."
-)
-
-
 Trying = Callable[[History], Told]
 """Tries what can be done about a function."""
 
@@ -213,25 +207,10 @@ def recompile_lines(
         )
         for history in follow:
             yield from _heading(recording, history, "  ")
-    if not recording.lookups() and any(
-        _is_inferred(each) for history in whole for each in history.recompilations
-    ):
-        yield Line("")
-        yield Line(WITHOUT_LOOKUPS, role="dim")
     limited = {history.name for history in by_function if history.calls_after_limit}
     yield from _uncompiled_lines(recording, function, after, limited, every)
     if not function:
         yield from capture_lines(recording, after)
-
-
-def _is_inferred(found: Recompilation) -> bool:
-    """Whether something is told of it that is not recorded, or cannot be told."""
-    asked = {each.entry for each in found.translation.unmet}
-    return any(
-        (not tried.failures and tried.entry not in asked)
-        or any(failure.inferred and failure.kind for failure in tried.failures)
-        for tried in found.tried[:_ENTRIES]
-    )
 
 
 def _by_rank(
@@ -481,7 +460,7 @@ def alike_failures(failures: tuple[Failure, ...], *, every: bool = False) -> lis
     found: dict[object, list[Failure]] = {}
     for at, failure in enumerate(failures):
         wants = tuple(map(str, failure.differences))
-        key = at if every or not wants else (failure.kind, failure.inferred, wants)
+        key = at if every or not wants else (failure.kind, wants)
         found.setdefault(key, []).append(failure)
     return [
         group
@@ -513,8 +492,8 @@ def spelling_of(recording: Recording, tried: Tried) -> Spelling:
 
 def how_known(failure: Failure) -> str:
     """What is to be said of a failure that the compiler has not seen itself."""
-    if failure.inferred:
-        return "  (inferred)"
+    if failure.unguarded:
+        return "  (no guard is on it)"
     return "  (would fail too)" if failure.behind else ""
 
 

@@ -2,9 +2,8 @@
 
 A call finds no entry: each entry has a guard that fails. Which, what each wanted and what was
 there, and what would have failed besides is recorded with the lookup, or else with the compilation.
-Where it is not, of entries of a function that has many or in older recordings, there are Dynamo's
-words on the entry that it tried first, and for the others what the new compilation wants
-differently (see `stepper.analysis.wanted`), which is told as inferred.
+Where it is not, of some entries of a function that has very many, there are at most Dynamo's words
+on the entry that it tried first.
 
 Recompilations of one function are read together: what differed from the *nearest* entry, the one
 with the fewest things in its way, is what a series is made of.
@@ -29,9 +28,6 @@ from stepper.analysis.conditions import (
     as_installed,
     is_condition,
 )
-from stepper.analysis.guarded_names import CONTENT, closed_over
-from stepper.analysis.members import Members
-from stepper.analysis.objects import CODE, Objects
 from stepper.analysis.origins import Origin, origin_of
 from stepper.analysis.reasons import (
     A_TENSOR,
@@ -45,17 +41,13 @@ from stepper.analysis.reasons import (
     reasons_of,
 )
 from stepper.analysis.sites import in_dynamo
-from stepper.analysis.sources import FROM_NUMPY, Path, path_of, unscoped
+from stepper.analysis.sources import CODE, FROM_NUMPY, Path, path_of, unscoped
 from stepper.analysis.unmet_guards import (
     GRADIENT_KEYS,
-    INFERENCE_MODE,
-    STATE,
     Failure,
     conditions_behind,
-    differing_state,
     explained,
     failure_at,
-    inferred_failure,
     installed,
     said_failure,
     under_a_mode,
@@ -71,11 +63,8 @@ from stepper.analysis.walks import (
 from stepper.analysis.wanted import (
     Wanted,
     Wants,
-    differing,
-    moved,
     symbolic,
-    varying,
-    wanted_and_had,
+    wants_by,
 )
 from stepper.client.frame_names import is_meant
 from stepper.model.cache import Verdict
@@ -113,10 +102,6 @@ _FEW = 8
 """Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
 _WANTED = 512
 """Compilations of which it is kept what they want: functions are told one after the other."""
-_COMPARED = 64
-"""Entries that a compilation is compared with when lookups were not recorded, the newest. More than
-Dynamo lets a function have, unless its limit was raised; to compare each with all others would
-take minutes for a thousand."""
 
 
 class Tried(msgspec.Struct, frozen=True, dict=True):
@@ -393,9 +378,6 @@ class _Reader:
         self._wanted: Recent[dict[int, Wants]] = Recent(_WANTED)
         self._installed: dict[tuple[int, str, str, str], Guard | None] = {}
         self._origins: dict[int, Origin] = {}
-        self._closures: dict[int, dict[str, str]] = {}
-        self._objects = Objects(recording)
-        self._members = Members(recording)
         self._calls = Calls(recording)
         self._read: dict[int, Recompilation] = {}
         """By translation: those that follow ask for it again."""
@@ -438,7 +420,7 @@ class _Reader:
     def _entries(self, item: Translation, lookup: Translation | None) -> Sequence[Tried]:
         said = reasons_of(item) or self._refused(item)
         tried = () if lookup is None else tuple(self._looked_up(item, lookup, said))
-        return tried or self._inferred(item, said)
+        return tried or self._asked_again(item, said)
 
     def _met_before(self, item: Translation) -> Met:
         made = (each for each in self._made.get(item.code, []) if each.id < item.id)
@@ -474,9 +456,7 @@ class _Reader:
         self, item: Translation, entry: str, asked: list[Asked], said: list[Reason]
     ) -> Tried:
         """An entry of which the guards were asked again, in order."""
-        wants = self._wants(item.code)
-        made = self._entry_of(item, entry)
-        new, old = wants[item.id].call, {} if made is None else wants[made.id].all
+        new, old = self._wants(item.code)[item.id].call, self._wanted_by(item, entry)
         failures: list[Failure] = []
         for guard, check in asked:
             if check.verdict is Verdict.FAIL:
@@ -511,113 +491,46 @@ class _Reader:
             failure, source=source, differences=(Difference(what, expected, actual),)
         )
 
-    # Without one: from what the compilation has, and from what it wants
+    # Without one
 
-    def _inferred(self, item: Translation, said: list[Reason]) -> Entries:
+    def _asked_again(self, item: Translation, said: list[Reason]) -> Entries:
+        """The entries that were asked just before a compilation, and those that were not as far as
+        the compiler has words on them."""
         made = self._made.get(item.code, [])
         end = bisect_left(made, item.id, key=attrgetter("id"))
         # The newest stands first. More were made than are there after a reset, or an object died.
         died = any(each.kind == INVALID for each in said)
-        count = min(item.cache_size or (1 if died else end), end, _COMPARED)
-        entries = made[end - count : end][::-1]
-        newest = entries[0].compile_id if entries else ""
+        count = min(item.cache_size or (1 if died else end), end)
+        entries = [each.compile_id for each in made[end - count : end]][::-1]
+        newest = entries[0] if entries else ""
         about = {words.entry or newest: words for words in said}
-        known = {each.compile_id for each in entries}
         asked = {
             unmet.entry: [(unmet.guards[check.place], check) for check in unmet.checks]
             for unmet in item.unmet
         }
-        looks: list[Callable[[], Tried]] = []
-        for label, words in about.items():
-            if label not in known and label not in asked:
-                failure = said_failure(words, self._wants(item.code)[item.id].call)
-                looks.append(partial(self._tried, item, label, [failure]))
-        looks += [
-            partial(self._asked, item, entry, checks, said) for entry, checks in asked.items()
-        ]
-        entries = [each for each in entries if each.compile_id not in asked]
-        # What the compiler has spoken of comes first.
-        entries.sort(key=lambda each: each.compile_id not in about)
-        looks += [
-            partial(self._compared, item, each, about.get(each.compile_id)) for each in entries
-        ]
+        looks = [partial(self._asked, item, entry, checks, said) for entry, checks in asked.items()]
+        others = [entry for entry in dict.fromkeys((*about, *entries)) if entry not in asked]
+        looks += [partial(self._said, item, entry, about.get(entry)) for entry in others]
         return Entries(looks)
 
-    def _compared(self, item: Translation, entry: Translation, words: Reason | None) -> Tried:
-        """An entry, as far as it wants something else than the compilation that followed."""
-        wanted = self._wants(item.code)
-        new = wanted[item.id]
-        said = None if words is None else said_failure(words, new.call, wanted[entry.id].all)
-        failures = [] if said is None else [said]
-        known = {(f.source, d.aspect) for f in failures for d in f.differences}
-        for source, difference in differing(wanted[entry.id].unlike, new.unlike | new.had):
-            if difference.what in ("value", "length") and (source, Aspect("type")) in known:
-                continue  # of another type it is another value
-            of_another = CONTENT in source and self._of_another_function(entry, item, source)
-            if (source, difference.aspect) not in known and not of_another:
-                failures.append(inferred_failure(source, difference, behind=bool(known)))
-        old = wanted[entry.id].unlike
-        sources = dict.fromkeys(source for source, _ in old)
-        replaced = ((source, moved(old, new.all, source)) for source in sources)
-        failures += [
-            inferred_failure(source, other, behind=bool(known))
-            for source, other in replaced
-            if other is not None and (source, other.aspect) not in known
-        ]
-        failures += [
-            Failure(kind, source, (other,), behind=bool(known), inferred=True)
-            for kind, source, other in self._members.others(entry, item)
-            if (source, other.aspect) not in known
-        ]
-        died = {unscoped(each.source) for each in failures if each.kind == INVALID}
-        for source, other in self._objects.others(entry, item):
-            if (source, other.aspect) not in known and source not in died:
-                failures.append(Failure("ID_MATCH", source, (other,), behind=True, inferred=True))
-        for source, other in self._objects.other_functions(entry, item):
-            if (source, other.aspect) not in known:
-                failures.append(Failure("ID_MATCH", source, (other,), behind=True, inferred=True))
-        failures = [self._with_objects(entry, item, each) for each in failures]
-        if not any(each.kind == STATE for each in failures) and self._of_state(entry, item):
-            failures.append(Failure(STATE, "", (Difference(""),), behind=True, inferred=True))
-        return self._tried(item, entry.compile_id, failures)
+    def _said(self, item: Translation, entry: str, words: Reason | None) -> Tried:
+        """An entry that was not asked, with what the compiler has said of it."""
+        new, old = self._wants(item.code)[item.id].call, self._wanted_by(item, entry)
+        said = [] if words is None else [said_failure(words, new, old)]
+        return self._tried(item, entry, said)
 
-    def _with_objects(self, entry: Translation, item: Translation, failure: Failure) -> Failure:
-        made = self._made.get(item.code, [])
-        differences = tuple(
-            self._objects.named(each, unscoped(failure.source), entry, item, made)
-            for each in failure.differences
-        )
-        return msgspec.structs.replace(failure, differences=differences)
-
-    def _of_another_function(self, entry: Translation, item: Translation, source: str) -> bool:
-        """Whether what a cell holds is a variable of another name: then the function is another."""
-        for each in (entry, item):
-            if each.id not in self._closures:
-                self._closures[each.id] = closed_over(self._recording, each)
-        names = [self._closures[each.id].get(source) for each in (entry, item)]
-        return None not in names and names[0] != names[1]
-
-    def _of_state(self, entry: Translation, item: Translation) -> bool:
-        """Whether a compilation was made under another state of torch than an entry, which has a
-        guard on it."""
-        attempts = self._recording.attempts(entry.id)
-        guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
-        differing = (each.what for each in differing_state(entry, item, ()))
-        return any(each.kind == STATE for each in guards) and any(
-            what != INFERENCE_MODE for what in differing
-        )
+    def _wanted_by(self, item: Translation, entry: str) -> Wanted:
+        """What an entry wants that was there before a compilation of the same function."""
+        made = self._entry_of(item, entry)
+        wants = self._wants(item.code)
+        return {} if made is None or made.id not in wants else wants[made.id].all
 
     def _wants(self, code: int) -> dict[int, Wants]:
         """What each compilation of a function wants, by its id."""
         found = self._wanted.get(code)
         if found is None:
             items = self._by_code[code]
-            both = [wanted_and_had(self._recording, item) for item in items]
-            unlike = varying([wanted for wanted, _ in both])
-            found = {
-                item.id: Wants(wanted, others, had)
-                for item, (wanted, had), others in zip(items, both, unlike, strict=True)
-            }
+            found = {item.id: wants_by(self._recording, item) for item in items}
             self._wanted.keep(code, found, len(found))
         return found
 

@@ -33,6 +33,8 @@ _OF_DYNAMO = "___"
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
+CODE = ".__code__"
+"""By what a function is guarded."""
 FROM_NUMPY = "___from_numpy("
 """How such a source begins."""
 _OF_CLASS = re.compile(r"\bdict\(type\(([\w.]+)\)(?:\.__mro__\[\d+\])?\.__dict__\)\['(\w+)'\]")

@@ -1,5 +1,5 @@
-"""A guard of an entry that a call did not pass: as a recorded lookup has it, as the compiler says
-it, or as it follows from what the next compilation wants differently."""
+"""A guard of an entry that a call did not pass: as it was found when it was asked again, or as the
+compiler says it."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from functools import partial
 import msgspec
 
 from stepper.analysis.conditions import LEAVES, as_installed, decided_by
-from stepper.analysis.objects import CODE
 from stepper.analysis.origins import Origin
-from stepper.analysis.reasons import COUNTED, NEXT, Reason
+from stepper.analysis.reasons import Reason
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
-from stepper.analysis.sources import spelled, unscoped
+from stepper.analysis.sources import CODE, spelled, unscoped
 from stepper.analysis.walks import expressions_in, source_of
 from stepper.analysis.wanted import Wanted, had_instead, moved, wants_of
 from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, text_of
@@ -48,8 +47,6 @@ _IN_INFERENCE = frozenset({"inference", "inference mode"})
 _THERE, _TAKEN = Words("there"), Words("taken away by inference mode")
 _OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
-_CURRENT_DEVICE = "utils_device.CURRENT_DEVICE"
-"""How Dynamo's guards come to the default device."""
 
 
 class Failure(msgspec.Struct, frozen=True):
@@ -71,8 +68,8 @@ class Failure(msgspec.Struct, frozen=True):
     nanoseconds: int | None = None
     behind: bool = False
     """Dynamo had found another one before, and did not look at this one."""
-    inferred: bool = False
-    """Not recorded: it follows from what the new compilation wants differently."""
+    unguarded: bool = False
+    """No guard is on it: it is the state of torch, in which what guards are on differs."""
     missing: bool = False
     """There is no such value: it could not be got to."""
     decides: bool = False
@@ -158,7 +155,7 @@ def under_a_mode(made: Translation, item: Translation, failures: list[Failure]) 
     ]
     if INFERENCE_MODE not in known:
         mode = Difference(INFERENCE_MODE, before, now)
-        found.append(Failure("", "", (mode,), behind=True, inferred=True))
+        found.append(Failure("", "", (mode,), behind=True, unguarded=True))
     return found
 
 
@@ -251,15 +248,3 @@ def _completed(difference: Difference, source: str, new: Wanted, entry: Wanted) 
     if difference.what == "type" and actual != UNKNOWN and alike(actual, expected):
         actual = Words(text_of(actual), another=True)
     return msgspec.structs.replace(difference, actual=actual)
-
-
-def inferred_failure(source: str, difference: Difference, *, behind: bool) -> Failure:
-    """What follows from what the new compilation wants differently."""
-    kinds = {
-        "value": "EQUALS_MATCH", "type": "TYPE_MATCH", "length": "LENGTH_CHECK", NEXT: COUNTED
-    }  # fmt: skip
-    kind = kinds.get(difference.what, "TENSOR_MATCH")
-    if source == _CURRENT_DEVICE:
-        kind, source = "DEFAULT_DEVICE", ""
-        difference = msgspec.structs.replace(difference, what="default device")
-    return Failure(kind, source, (difference,), behind=behind, inferred=True)

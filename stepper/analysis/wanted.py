@@ -3,16 +3,11 @@
 A guard that compares with a constant says it in its code, `L['times'] == 1`. What TENSOR_MATCH
 compares stands in no code that Dynamo gives away, but the graph's input of the same source shows
 it: a size that is a number is guarded, one that is a symbol is free.
-
-Two compilations of one function are compared so: the later one fits the call that made it, so where
-it wants something else than the earlier one, that call failed the earlier one's guard. This is how
-a recording without lookups is read beyond the compiler's own words.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -22,7 +17,7 @@ from stepper.analysis.origins import origin_of
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same, symbols_at
 from stepper.analysis.sources import Path, path_of, unscoped
-from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, number, size
+from stepper.model.datum import UNKNOWN, Datum, Words, literal, number, size
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.trace import Node, Outcome, Translation
 from stepper.recording.reader import Recording
@@ -47,8 +42,6 @@ class Wants(NamedTuple):
     """What a compilation wants."""
 
     all: Wanted
-    unlike: Wanted
-    """What not all compilations of the function want alike."""
     had: Wanted
     """What the call had that it was made for, where it wants a symbol."""
 
@@ -60,15 +53,15 @@ class Wants(NamedTuple):
 
 def wanted_by(recording: Recording, translation: Translation) -> Wanted:
     """What the entry that a translation made wants; empty when it made none."""
-    return wanted_and_had(recording, translation)[0]
+    return wants_by(recording, translation).all
 
 
-def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Wanted, Wanted]:
+def wants_by(recording: Recording, translation: Translation) -> Wants:
     """What the entry that a translation made wants, and what the call had for which it was made,
     where the entry has a symbol of which the compiler says the number; empty when it made none."""
     attempts = recording.attempts(translation.id)
     if not attempts:
-        return {}, {}
+        return Wants({}, {})
     found: Wanted = {}
     for guard in recording.guards(None, attempt=attempts[-1].id):
         for part in guard.code:
@@ -94,7 +87,7 @@ def wanted_and_had(recording: Recording, translation: Translation) -> tuple[Want
             found.update(_of_tensor(source, node, fixed))
         for at, each in enumerate((node.meta.shape if node.meta else None) or ()):
             had[source, Aspect("size", at)] = numbers.get(each, UNKNOWN)
-    return found, {key: value for key, value in had.items() if value != UNKNOWN}
+    return Wants(found, {key: value for key, value in had.items() if value != UNKNOWN})
 
 
 def _as_it_was(recording: Recording, attempt: int) -> Wanted:
@@ -167,57 +160,6 @@ def resolved(recording: Recording, translation: Translation, path: Path) -> Path
 def symbolic(size: Datum) -> bool:
     """Whether a size is a symbol, or made of symbols, and so is not guarded as a number."""
     return type(size) is not int
-
-
-def varying(wanted: Sequence[Wanted]) -> list[Wanted]:
-    """What entries want, without what all of them want alike: comparisons need no more."""
-    if not wanted:
-        return []
-    same = set(map(_typed, wanted[0].items()))
-    for each in wanted:
-        same &= set(map(_typed, each.items()))
-    return [dict(item for item in each.items() if _typed(item) not in same) for each in wanted]
-
-
-def _typed(item: tuple[tuple[str, Aspect], Datum]) -> tuple[object, type, Datum]:
-    """What tells one thing that is wanted from another: 1 is not True."""
-    return item[0], type(item[1]), item[1]
-
-
-def differing(earlier: Wanted, later: Wanted) -> list[tuple[str, Difference]]:
-    """In what two compilations want something else: the source, and the earlier's and the later's.
-
-    Sizes and strides count where both have numbers, and strides where the sizes are the same. Of
-    what is None for one and a tensor, or of a type, for the other, that is the difference.
-    """
-    found = [*_of_kinds(earlier, later)]
-    for (source, aspect), wants in earlier.items():
-        new = later.get((source, aspect), UNKNOWN)
-        if new == UNKNOWN or alike(new, wants):
-            continue
-        if aspect.at is not None:
-            if symbolic(wants) or symbolic(new):
-                continue
-            if earlier.get((source, _RANK)) != later.get((source, _RANK)):
-                continue
-        found.append((source, Difference(aspect.what, wants, new, aspect.at)))
-    resized = {source for source, each in found if each.what == "size"}
-    return [each for each in found if not (each[1].what == "stride" and each[0] in resized)]
-
-
-def _of_kinds(earlier: Wanted, later: Wanted) -> Iterator[tuple[str, Difference]]:
-    """What is a tensor or None for one, and of another type for the other."""
-    for source in dict.fromkeys(source for source, _ in (*earlier, *later)):
-        was, now = _kind_of(earlier, source), _kind_of(later, source)
-        if was is None or now is None or was == now or not {_TENSOR, _NONE} & {was, now}:
-            continue
-        value = earlier.get((source, Aspect("value")), UNKNOWN)
-        if value != UNKNOWN and later.get((source, Aspect("value")), UNKNOWN) != UNKNOWN:
-            continue  # both are known, and compared as values are
-        if value is None or (value != UNKNOWN and now == _TENSOR):
-            yield source, Difference("value", value, _one(now))
-        elif (source, Aspect("type")) not in earlier or (source, Aspect("type")) not in later:
-            yield source, Difference("type", was, now)
 
 
 def moved(earlier: Wanted, later: Wanted, source: str) -> Difference | None:

@@ -65,7 +65,7 @@ if TYPE_CHECKING:
     from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks
     from stepper.model.collective import CollectiveReading
     from stepper.model.failure import Failure
-    from stepper.model.lookup import RejectedEntry, UnmetEntry
+    from stepper.model.lookup import UnmetEntry
     from stepper.model.method_names import Entered, Owner
     from stepper.model.program import Code, PythonFrame
     from stepper.model.shapes import ShapeStep
@@ -209,11 +209,8 @@ class Recorder(Protocol):
         """The compiler begins to compile a frame, in this thread; `nested`: while it is compiling
         another."""
 
-    def recompiled(
-        self, translation: LiveTranslation, reason: str, rejected: tuple[RejectedEntry, ...] = ()
-    ) -> None:
-        """The translation is a recompilation, for the reason that the compiler gives: in words,
-        and as data where it has that."""
+    def recompiled(self, translation: LiveTranslation, reason: str) -> None:
+        """The translation is a recompilation, for the reason that the compiler gives."""
 
     def cache_limit(self, translation: LiveTranslation, text: str) -> None:
         """The compiler gives the code up, because it was compiled too often."""

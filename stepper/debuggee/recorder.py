@@ -49,7 +49,7 @@ from stepper.debuggee.walks import Names, Walk, WalkFrame, Walks, no_names
 from stepper.model import trace
 from stepper.model.break_words import reason_of
 from stepper.model.failure import Failure
-from stepper.model.lookup import RejectedEntry, UnmetEntry
+from stepper.model.lookup import UnmetEntry
 from stepper.model.method_names import Entered, Owner
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
@@ -213,12 +213,8 @@ class Recorder:
         )
         return translation
 
-    def recompiled(
-        self, translation: LiveTranslation, reason: str, rejected: tuple[RejectedEntry, ...] = ()
-    ) -> None:
-        translation.record = msgspec.structs.replace(
-            translation.record, recompile_reason=reason, rejected=rejected
-        )
+    def recompiled(self, translation: LiveTranslation, reason: str) -> None:
+        translation.record = msgspec.structs.replace(translation.record, recompile_reason=reason)
         self.writer.translation(translation.record)
         self._occurred(
             EventKind.RECOMPILE, reason, translation.id, Subject(name=translation.code.qualname)

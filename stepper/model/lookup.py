@@ -7,6 +7,7 @@ place in that program. Everything here is data; what a person reads is worded fr
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import msgspec
@@ -169,28 +170,33 @@ class UnmetEntry(msgspec.Struct, frozen=True, array_like=True):
     """One for each of them, by its place among them: the first that failed is the one at which the
     compiler has stopped."""
 
-
-class RejectedEntry(msgspec.Struct, frozen=True, array_like=True):
-    """An entry that did not serve a call, and the first guard of it that failed."""
-
-    entry: str
-    """Its compile id."""
-    kind: str
-    """The guard's; `INVALID` when an object has died that the entry depends on."""
-    source: str = ""
-    """The guard's; of `INVALID`, how the guards reached what has died."""
-    differences: tuple[Difference, ...] = ()
-    why: str = ""
-    """Why it failed, where no difference says so."""
+    @classmethod
+    def of(cls, entry: str, guards: Sequence[CheckedGuard], checks: Iterable[Check]) -> UnmetEntry:
+        """What is kept of an entry, all of whose checks these are."""
+        kept = [check for check in checks if check.verdict is not Verdict.PASS]
+        return cls(
+            entry,
+            tuple(guards[check.place] for check in kept),
+            tuple(msgspec.structs.replace(check, place=at) for at, check in enumerate(kept)),
+        )
 
     @property
-    def failure(self) -> str:
-        """Why, in words."""
-        return ", ".join(map(str, self.differences)) or self.why
+    def first(self) -> tuple[CheckedGuard, Check] | None:
+        """The guard at which the compiler has stopped; None: it is not known which."""
+        asked = zip(self.guards, self.checks, strict=True)
+        return next((each for each in asked if each[1].verdict is Verdict.FAIL), None)
 
     def __str__(self) -> str:
-        guard = "" if self.kind in (BACKEND, INVALID) else f"{self.kind} {self.source}".rstrip()
-        return ": ".join(filter(None, (self.entry, guard, self.failure)))
+        if self.first is None:
+            return f"{self.entry}: it is not known why"
+        guard, check = self.first
+        what = "" if guard.kind in (BACKEND, INVALID) else f"{guard.kind} {guard.source}".rstrip()
+        return ": ".join(filter(None, (self.entry, what, check.failure(guard))))
+
+
+def unmet_text(entries: Iterable[UnmetEntry]) -> str:
+    """Why none of some entries served a call, where the compiler has no words of its own."""
+    return "\n".join(map(str, entries))
 
 
 def verdict_text(verdict: Verdict) -> str:

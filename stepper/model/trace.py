@@ -14,7 +14,7 @@ from enum import StrEnum
 import msgspec
 
 from stepper.model.capabilities import Capabilities
-from stepper.model.lookup import RejectedEntry, UnmetEntry
+from stepper.model.lookup import UnmetEntry
 from stepper.model.moment import MomentId as MomentId
 from stepper.model.program import PythonFrame
 from stepper.model.ranges import Ranges
@@ -140,8 +140,6 @@ class Translation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """Why it was skipped or failed; empty when compiled."""
     recompile_reason: str = ""
     """The compiler's words on why earlier entries did not match; empty for a first compilation."""
-    rejected: tuple[RejectedEntry, ...] = ()
-    """What these words say, where the compiler gives that as data."""
     unmet: tuple[UnmetEntry, ...] = ()
     """Entries that the code had and that did not match, where their guards were asked again; of a
     call whose lookup is recorded, that says it."""

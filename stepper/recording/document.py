@@ -68,7 +68,7 @@ def page() -> str:
     for record in (
         schema.Moments, schema.Guards, schema.Events, schema.Delta, schema.Keyframe,
         schema.FrameKey, lookup.CheckedGuard, lookup.TriedEntry, lookup.Check, lookup.Difference,
-        lookup.RejectedEntry, lookup.UnmetEntry, trace.SkippedFrame, timing.Timing,
+        lookup.UnmetEntry, trace.SkippedFrame, timing.Timing,
         schema.GuardsMade, schema.RunTimes,
         collective.CollectiveReading, collective.ProcessGroup, collective.Collective,
     ):  # fmt: skip

@@ -294,8 +294,8 @@ class Failure(msgspec.Struct, frozen=True):
     kind: Told
     source: Told
     known: Told
-    """How it is known: `recorded`, `behind` another one that failed, or `inferred` from what the
-    new compilation wants."""
+    """How it is known: `recorded`, `behind` another one that failed, or `unguarded`, as a state of
+    torch that no guard is on."""
     because_of: Where | None
     """The program's line that made the compiler depend on it."""
     because_text: Told

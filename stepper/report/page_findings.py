@@ -124,20 +124,7 @@ def recompilations_section(report: Report, links: Links) -> Html:
     parts = [_recompiled(at, each, links) for at, each in enumerate(report.recompiled, 1)]
     if not parts:
         parts.append(element("p", "No function was compiled again."))
-    elif not report.totals.lookups and any(map(_is_inferred, report.recompiled)):
-        parts.insert(0, element("p", _WITHOUT_LOOKUPS, class_="dim"))
     return section("recompilations", "Recompilations", *parts)
-
-
-_WITHOUT_LOOKUPS = (
-    "What is told as inferred follows from what the entries want; --lookups records what failed."
-)
-
-
-def _is_inferred(function: Recompiled) -> bool:
-    """Whether something is told of its recompilations that is not recorded."""
-    tried = (tried for each in function.recompilations for tried in each.tried)
-    return any(failure.known == "inferred" for each in tried for failure in each.failures)
 
 
 def _recompiled(number: int, function: Recompiled, links: Links) -> Html:
@@ -184,7 +171,9 @@ def _tried(tried: Tried, links: Links) -> Iterator[Html]:
 
 
 def _failure(failure: Failure, links: Links) -> Html:
-    known = {"behind": "(would fail too)", "inferred": "(inferred)"}.get(failure.known, "")
+    known = {"behind": "(would fail too)", "unguarded": "(no guard is on it)"}.get(
+        failure.known, ""
+    )
     because = place(failure.because_of, failure.because_text)
     return sentence(
         failure.text,

@@ -99,7 +99,7 @@ def _spelling(places: Places, tried: recompiles.Tried) -> Spelling:
 def _failure(places: Places, failure: unmet_guards.Failure, spell: Spelling) -> contents.Failure:
     tell, origin = places.tell, failure.origin
     line = failure.user_line or (origin.line if origin is not None else None)
-    known = "inferred" if failure.inferred else "behind" if failure.behind else "recorded"
+    known = "unguarded" if failure.unguarded else "behind" if failure.behind else "recorded"
     return contents.Failure(
         text=tell.own(failure_text(_shown(tell, failure), spell)),
         kind=tell.name(failure.kind),

@@ -17,12 +17,11 @@ from stepper.analysis import kind_rules, recompile_advice, size_rules, value_rul
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.reasons import Reason, parse_reason
 from stepper.analysis.recompile_advice import advise
-from stepper.analysis.recompile_lines import WITHOUT_LOOKUPS, recompile_lines
+from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import Recompilation, recompilations
 from stepper.analysis.sources import unscoped
 from stepper.analysis.unmet_guards import Failure
-from stepper.analysis.wanted import Wanted, differing
 from stepper.debuggee.registry import find
 from stepper.model.datum import UNKNOWN, Datum, Many, Words, text_of
 from stepper.model.lookup import Aspect, Difference
@@ -181,21 +180,6 @@ def test_an_entry_that_another_serves_is_not_the_nearest(
     assert [(each.source, each.seen) for each in found.series][:1] == [
         ("self.counts['calls']", "1, 2, 3")
     ]
-
-
-@pytest.mark.parametrize(
-    ("aspect", "kind", "found"),
-    [
-        ("dtype", "Tensor", Words("<Tensor>")),
-        ("type", "DynamicCache", Words("<DynamicCache>")),
-    ],
-)
-def test_what_was_none_and_is_there_differs(aspect: str, kind: str, found: Datum) -> None:
-    none: Wanted = {("past", Aspect("value")): None}
-    there: Wanted = {("past", Aspect(aspect)): Words(kind)}
-    assert differing(none, there) == [("past", Difference("value", None, found))]
-    gone = Difference("type", Words(kind), Words("NoneType"))
-    assert differing(there, none) == [("past", gone)]
 
 
 SEVERAL = """
@@ -446,7 +430,6 @@ def test_a_growing_size_up_to_the_limit(recorded: Recorded, program: Callable[[s
     plain = recorded(program(GROWING))
     text = "\n".join(line.text for line in recompile_lines(plain))
     assert "limit reached after 8 entries" in text
-    assert WITHOUT_LOOKUPS not in text
 
 
 GROWING_BEHIND_A_BREAK = """

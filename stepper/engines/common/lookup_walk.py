@@ -32,6 +32,9 @@ from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 from stepper.support.words import class_name, is_subclass
 
+ASKED_AGAIN = 64
+"""Entries that are asked again at a miss whose lookup is not told: many more than Dynamo lets a
+function have, unless its limit was raised."""
 HIT = "HIT"
 MISS = "MISS"
 ENTRY = "ENTRY"

@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-import msgspec
-
 from stepper.debuggee.described import Described
 from stepper.engines.common.lookup_walk import died
 from stepper.engines.common.lookup_words import (
@@ -55,11 +53,7 @@ class Tried(NamedTuple):
     @property
     def unmet(self) -> UnmetEntry:
         """What a recording has of it where the lookup is not told."""
-        kept = [check for check in self.checks if check.verdict is not Verdict.PASS]
-        kept += self.behind
-        guards = tuple(self.guards[check.place] for check in kept)
-        checks = (msgspec.structs.replace(check, place=at) for at, check in enumerate(kept))
-        return UnmetEntry(self.candidate.label, guards, tuple(checks))
+        return UnmetEntry.of(self.candidate.label, self.guards, (*self.checks, *self.behind))
 
     @property
     def differences(self) -> Sequence[Difference]:

@@ -34,7 +34,7 @@ from stepper.debuggee.engine import Recorder
 from stepper.debuggee.occurrence import Subject
 from stepper.engines.common import lookup_walk
 from stepper.engines.common.choices import Choices, Refusal
-from stepper.engines.common.lookup_walk import Call, EntryTrial, record_lookup
+from stepper.engines.common.lookup_walk import ASKED_AGAIN, Call, EntryTrial, record_lookup
 from stepper.engines.common.placed_probes import Probes
 from stepper.engines.common.python_stack import ProgramStack
 from stepper.engines.dynamo import bytecode, versions
@@ -60,9 +60,6 @@ from stepper.model.trace import EventKind, Phase
 from stepper.support.per_object import PerCode
 from stepper.uncompiled import keep_out
 
-_ASKED = 16
-"""Entries that are asked again at a miss whose lookup is not told: twice as many as Dynamo lets a
-function have, unless its limit was raised."""
 _BY_HAND_ALONE = "stepped by hand, so nothing is compiled and it runs as it is"
 _REFUSED = "torch.compiler's stance is {!r}: that no entry serves the call is an error"
 _REFUSED_AHEAD = "it was compiled ahead of time, so that its guards do not hold is an error"
@@ -204,7 +201,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
 
     def _asked_again(self, call: Call) -> Iterator[UnmetEntry]:
         reader = SafeReader(call.f_locals, call.f_globals, timed=False)
-        for each in self._candidates(call, followed=False)[:_ASKED]:
+        for each in self._candidates(call, followed=False)[:ASKED_AGAIN]:
             yield try_entry(each, call.backend, reader, matches=False, hit=False).unmet
 
     def _on_refused(self, frame: Any) -> None:

@@ -32,8 +32,9 @@ from stepper.model.cache import (
     CacheError,
     EntryState,
     GuardRow,
+    Verdict,
 )
-from stepper.model.lookup import INVALID, RejectedEntry
+from stepper.model.lookup import INVALID, Check, CheckedGuard, UnmetEntry
 from stepper.model.program import Code
 from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
@@ -161,14 +162,15 @@ class EntryRegistry(common.Numbered[KnownEntry]):
                 return entry
         return None
 
-    def death(self, code: CodeType) -> RejectedEntry | None:
+    def death(self, code: CodeType) -> UnmetEntry | None:
         """The code's newest entry, if it is there no more since an object died."""
         known = self._known.get(code)
         newest = known.entries[-1] if known is not None and known.entries else None
         if newest is None or newest.facts.state is not EntryState.INVALID:
             return None
         label = newest.facts.compile_id or str(newest.id)
-        return RejectedEntry(label, INVALID, newest.dead, why=newest.facts.reason)
+        check = Check(0, Verdict.FAIL, why=newest.facts.reason)
+        return UnmetEntry(label, (CheckedGuard(INVALID, newest.dead),), (check,))
 
     def ended(self, entry: KnownEntry, state: EntryState, reason: str) -> None:
         """The entry is no longer in the cache."""

@@ -34,14 +34,14 @@ from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.ended import of_graph
 from stepper.engines.native.entries import ENTRIES
 from stepper.engines.native.execution import ExecutionWatcher
-from stepper.engines.native.lookups import LookupWatcher, rejected
+from stepper.engines.native.lookups import LookupWatcher, unmet
 from stepper.engines.native.net import netted
 from stepper.engines.native.recording import RecordingObserver
 from stepper.engines.native.resumed import ResumedCalls
 from stepper.model.change import Change
 from stepper.model.control import ForkTranslation
 from stepper.model.failure import FailedStage, Failure
-from stepper.model.lookup import RejectedEntry
+from stepper.model.lookup import unmet_text
 from stepper.model.program import PythonFrame
 from stepper.model.shapes import SHAPE_EVENTS
 from stepper.model.trace import EventKind
@@ -235,6 +235,7 @@ class NativeEngine(WatchesCollectives, Watcher):
         stack: tuple[PythonFrame, ...],
     ) -> LiveTranslation:
         code, dynamic = translation.code, translation.dynamic
+        f_locals, f_globals = translation.f_locals, translation.function.__globals__
         if dynamic is None and not config.automatic_dynamic_shapes:
             dynamic = False
         live = self.recorder.begin_translation(
@@ -246,10 +247,11 @@ class NativeEngine(WatchesCollectives, Watcher):
             state=torch_state(),
             dynamic=dynamic,
             specialize_int=config.specialize_int,
+            unmet=(found := tuple(unmet(code, f_locals, f_globals, translation.backend))),
             nested=bool(self._observers),
         )
-        if rejected := self._rejected(translation):
-            self.recorder.recompiled(live, "\n".join(map(str, rejected)), rejected)
+        if found:
+            self.recorder.recompiled(live, unmet_text(found))
         return live
 
     @property
@@ -294,14 +296,6 @@ class NativeEngine(WatchesCollectives, Watcher):
                 return translation.f_locals
         return None
 
-    def _rejected(self, translation: CapturedFrame) -> tuple[RejectedEntry, ...]:
-        code, namespace = translation.code, translation.function.__globals__
-        call = code, translation.f_locals, namespace, translation.backend
-        if found := tuple(rejected(*call)):
-            return found
-        death = BOOK.death(code)
-        return () if death is None else (death,)
-
     def decided(self, code: CodeType) -> Decision | None:
         """What the user has decided at the miss that was told last."""
         return decided(self._choices, code)
@@ -313,7 +307,7 @@ class NativeEngine(WatchesCollectives, Watcher):
     def refused(self, call: Call, backend: object, message: str) -> None:
         """A call that no entry serves is about to be an error: which guards failed is told."""
         code = call.code
-        entries = rejected(code, call.f_locals, call.function.__globals__, backend)
+        entries = unmet(code, call.f_locals, call.function.__globals__, backend)
         text = "\n".join([message, *(f"- {each}" for each in entries)])
         self.recorder.failed(
             Failure(

@@ -16,13 +16,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
-from typing import Any
+from typing import Any, NamedTuple
 
 from stepper import _C
 from stepper.debuggee.engine import Recorder
 from stepper.engines.common import lookup_walk
 from stepper.engines.common.choices import Refusal
 from stepper.engines.common.lookup_walk import (
+    ASKED_AGAIN,
     ENDS,
     ENTRY,
     Call,
@@ -48,12 +49,11 @@ from stepper.engines.native.entry_guards import (
     explain,
     guard_rows,
     looked_at,
-    source_of,
 )
 from stepper.engines.native.guard_words import Said, checked, checked_guard
-from stepper.model.cache import Verdict
+from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import Words
-from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, RejectedEntry
+from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, UnmetEntry
 from stepper.model.program import Code
 from stepper.model.trace import EventKind
 from stepper.native import config
@@ -172,23 +172,12 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if entry.reason is not None:
             return self._dead(call, str(entry.reason).removesuffix(DIED), label)
         listed = guard_rows(entry)
-        parts = [part for part, _ in entry.manager.parts]
-        report = explain(entry, call.f_locals, call.f_globals, call.backend)
-        names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
-        guards = (
-            CheckedGuard(BACKEND, "", (), Words(names[0])),
-            *map(checked_guard, listed, parts),
-        )
-        matched = report.backend_matched
-        checks = [backend_check(*names, Verdict.PASS if matched else Verdict.FAIL)]
+        guards, checks, behind, matched = _asked(entry, call, listed)
         reason = "" if entry is call.winner else _UNKNOWN if matched else OTHER_BACKEND
-        reports = report.guards if matched else ()
         refused = Refusal(entry, None, (), OTHER_BACKEND) if not matched else None
-        for index, found in enumerate(reports):
-            part, said = found.guard, _said(entry, found, call)
-            check = checked(1 + index, part, said)
-            checks.append(check)
-            if not said.passed:
+        reports = checks[1:]
+        for index, check in enumerate(reports):
+            if check.verdict is Verdict.FAIL:
                 reason = refusal_text(guards[1 + index], check)
                 refused = Refusal(entry, listed[index], check.differences, reason)
         if call.choice is not None and refused is not None:
@@ -201,15 +190,14 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             entry_notes(label, reason, asked, len(reports), of),
             checks,
             len(reports),
-            _behind(entry, call, len(reports)) if call.winner is None else (),
+            behind,
             reason,
         )
 
     def _dead(self, call: Call, dead: str, label: str) -> EntryTrial:
         why = died(dead)
-        guards = (CheckedGuard(INVALID, dead, (why,)),)
+        guards, check = (CheckedGuard(INVALID, dead, (why,)),), Check(0, Verdict.FAIL, why=why)
         told = entry_notes(label, why)
-        check = Check(0, Verdict.FAIL, why=why)
         code = self._rows(call.code, label, guards)
         return EntryTrial(label, code, guards, told, (check,), 0, reason=why)
 
@@ -223,23 +211,42 @@ _BY_HAND_ALONE = "stepped by hand, so nothing is captured and it runs as it is"
 _UNKNOWN = "its check failed, and none of its guards alone does"
 
 
-def rejected(
+def unmet(
     code: CodeType, f_locals: dict[str, object], f_globals: dict[str, object], backend: object
-) -> Iterator[RejectedEntry]:
-    """Why each entry of a code does not serve a call, in the order in which they are tried."""
+) -> Iterator[UnmetEntry]:
+    """The entries of a code that do not serve a call, in the order in which they are tried, with
+    what failed; where there are none, the newest if it is gone since an object died."""
     call = Call(code, f_locals, f_globals, backend, None)
-    for entry in _C.code_cache(code).entries:
+    entries = _C.code_cache(code).entries
+    for entry in entries[:ASKED_AGAIN]:
         assert isinstance(entry, GuardedCode)
-        report = explain(entry, f_locals, f_globals, backend)
-        failing = next((each for each in report.guards if not each.passed), None)
-        if not report.backend_matched:
-            yield RejectedEntry(_label(code, entry), BACKEND, why=OTHER_BACKEND)
-        elif failing is not None:
-            part = failing.guard
-            check = checked(0, part, _said(entry, failing, call))
-            why = "" if check.differences else check.why or "; ".join(part.code)
-            label, source = _label(code, entry), source_of(part)
-            yield RejectedEntry(label, part.kind, source, check.differences, why)
+        asked = _asked(entry, call, guard_rows(entry))
+        yield UnmetEntry.of(_label(code, entry), asked.guards, (*asked.checks, *asked.behind))
+    if not entries and (death := BOOK.death(code)) is not None:
+        yield death
+
+
+class _Asked(NamedTuple):
+    """An entry whose guards were asked."""
+
+    guards: tuple[CheckedGuard, ...]
+    checks: list[Check]
+    behind: tuple[Check, ...]
+    backend_matched: bool
+
+
+def _asked(entry: GuardedCode, call: Call, listed: tuple[GuardRow, ...]) -> _Asked:
+    parts = [part for part, _ in entry.manager.parts]
+    report = explain(entry, call.f_locals, call.f_globals, call.backend)
+    names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
+    guards = (CheckedGuard(BACKEND, "", (), Words(names[0])), *map(checked_guard, listed, parts))
+    matched = report.backend_matched
+    checks = [backend_check(*names, Verdict.PASS if matched else Verdict.FAIL)]
+    reports = report.guards if matched else ()
+    for place, found in enumerate(reports, 1):
+        checks.append(checked(place, found.guard, _said(entry, found, call)))
+    behind = _behind(entry, call, len(reports)) if call.winner is None else ()
+    return _Asked(guards, checks, behind, matched)
 
 
 def _said(entry: GuardedCode, report: GuardReport, call: Call) -> Said:
