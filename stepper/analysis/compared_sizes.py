@@ -1,14 +1,18 @@
-"""Where a program compares a size with a constant and jumps by it, by its instructions.
+"""Where a program compares a size with something and jumps by it.
 
 Of a size that is a number in each entry no condition is recorded: to compare two numbers asks the
-compiler for nothing. So it is looked for in the code, and told only where it was interpreted.
+compiler for nothing. So it is looked for in the code, and told only where it was interpreted. Nor
+is one where it is a symbol and the range of that says it all: then there is what it compares.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from stepper.analysis.decisions import decided_at
 from stepper.analysis.needed import OF_CONSTANTS
+from stepper.analysis.shapes import Size, in_sources
+from stepper.analysis.sites import way_to
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
@@ -18,6 +22,8 @@ _STORED = frozenset({"STORE_FAST", "DELETE_FAST"})
 _ITEM = frozenset({("BINARY_SUBSCR", ""), ("BINARY_OP", "[]")})
 _KNOWN = frozenset({(">=", "0"), ("<", "0")})
 """What is known of every size."""
+_COMPARISONS = frozenset(f"operator.{each}" for each in ("eq", "ge", "gt", "le", "lt", "ne"))
+"""Of nodes of a graph."""
 _LENGTH = 6
 """Instructions of `x.shape[0] > 4`."""
 
@@ -40,6 +46,24 @@ def compared_at(
                     of, by = rows[at + _LENGTH - 2], rows[at + _LENGTH - 1]
                     place = PythonFrame(code.filename, by.line or code.first_line, code.label)
                     return place, f"{_operator(by)} {of.argrepr}"
+    return None
+
+
+def decided_by(recording: Recording, size: Size, name: str) -> tuple[PythonFrame, str] | None:
+    """Where an entry for which a size is a symbol decides by what that is compared with, and the
+    comparison, `name` being what the size is called; None: it does not."""
+    if size.symbol is None:
+        return None
+    known = {size.symbol.name: size.symbol}
+    for node in recording.nodes_made(size.symbol.born.attempt):
+        asked = in_sources(node.meta_text, known, lambda _: name)
+        if node.target not in _COMPARISONS or asked == node.meta_text:
+            continue
+        way = way_to(recording, node.moment)
+        moments = (recording.moment(site.moment) for site in way)
+        codes = ((recording.code(recording.frame(at.frame).code), at.ip) for at in moments)
+        if way and decided_at(codes) is not None:
+            return way[0].line.place, asked
     return None
 
 

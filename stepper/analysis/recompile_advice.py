@@ -338,7 +338,8 @@ def _worded(entries: Entries, change: object, found: list[Advice]) -> str:
     series = [one for one in entries.history.series for each in about if _about(one, each)]
     others = Changing(entries, series[0]).and_others if series else ""
     unsure = ", where nothing takes its value" if change.how == "mark_unbacked" else ""
-    named = msgspec.structs.replace(change, source=spelled(change.source))
+    spell = spelled if not series else Changing(entries, series[0]).spell
+    named = msgspec.structs.replace(change, source=spell(change.source))
     return f"{named}{others}{unsure}"
 
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
-from stepper.analysis.compared_sizes import compared_at
+from stepper.analysis.compared_sizes import compared_at, decided_by
 from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.handed_on import Spelling
 from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
@@ -49,6 +49,9 @@ _WHICH = {"min": "shortest", "max": "longest"}
 _OFFSET = ".storage_offset()"
 _STRIDE = ".stride()"
 
+NOTHING_DYNAMIC = "With dynamic=False, or automatic_dynamic_shapes off,"
+"""How advice begins where nothing is to be dynamic: which of both it is the compiler's settings do
+not say."""
 PARAMETERS = Setting("force_parameter_static_shapes", False)
 MODULES = Setting("force_nn_module_property_static_shapes", False)
 
@@ -104,8 +107,8 @@ def _parameter(it: Changing) -> Advice | None:
     )
     if it.newest.dynamic is False:
         return it.advise(
-            f"{text} Symbols they are with {' and '.join(map(str, settings))}, and without "
-            "dynamic=False, with which nothing is one.",
+            f"{text} Symbols they are with {' and '.join(map(str, settings))}, where neither "
+            "dynamic=False is given nor automatic_dynamic_shapes off.",
             fact,
         )
     if len({*it.series.values}.difference(_SPECIAL)) < 2:
@@ -296,12 +299,8 @@ def _zero_one(it: Changing) -> Advice | None:
             "with one of which the size is 2 or more, or accept the entry.",
             fact,
         )
-    if asked := _asked(it):
-        place = place_text(asked.user_stack[-1], it.recording.facts.cwd)
-        by = f"{place} asks for {asked.expression}"
-        return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=by), fact)
-    if compared := _compared(it):
-        return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=compared), fact)
+    if asked := _asked(it, it.sizes, it.what_changes) or _compared(it):
+        return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=asked), fact)
     more = it.and_others
     if expanded := _expanded(it):
         more += (
@@ -328,14 +327,17 @@ def _expanded(it: Changing) -> str:
     return ""
 
 
-def _asked(it: Changing) -> ShapeStep | None:
-    """What the program itself asks of the size where it is a symbol."""
-    for size in it.sizes:
+def _asked(it: Changing, known: list[Size], name: str) -> str:
+    """What the program itself asks of a size where it is a symbol; empty: nothing is seen."""
+    cwd = it.recording.facts.cwd
+    for size in known:
         for step in size.symbol.conditions if size.symbol is not None else ():
             # Operators mostly do without an answer.
             if step.kind is ShapeStepKind.GUARD and step.user_stack and not step.target:
-                return step
-    return None
+                return f"{place_text(step.user_stack[-1], cwd)} asks for {step.expression}"
+        if found := decided_by(it.recording, size, name):
+            return f"{place_text(found[0], cwd)} asks for {found[1]}"
+    return ""
 
 
 def _compared(it: Changing) -> str:
@@ -363,11 +365,10 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
     if it.history.resume_of:
         mark = f"remove the graph break in {function_name(it.history.resume_of)}, or "
     return it.advise(
-        f"With dynamic=False each size is compiled by itself that is not marked: {mark}leave that "
+        f"{NOTHING_DYNAMIC} each size is compiled by itself that is not marked: {mark}leave that "
         f"out, and {compiler(it.history)} makes {it.what_changes} a symbol when it is "
         "another one.",
-        f"{it.newest.compile_id} was made with dynamic=False, or with "
-        "torch._dynamo.config.automatic_dynamic_shapes off",
+        f"{it.newest.compile_id} was made so",
         _ways(it),
     )
 
@@ -478,12 +479,15 @@ def _zero_one_condition(it: Changing) -> Advice | None:
             "the entry.",
             f"an entry requires {it.spell(it.series.condition)}, by which torch has that length",
         )
-    number = next((size for size in it.sizes_of(it.series.source) if size.zero_one), None)
+    known = it.sizes_of(it.series.source)
+    number = next((size for size in known if size.zero_one), None)
     if number is None or _INNER in tensor:
         return None
     dim = _SIZE.fullmatch(path.steps[-1])
     of = tensor, int(dim[1]) if dim else "dim", _where_own(it)
     fact = f"{number.translation.compile_id} has {it.name} as {number.value}"
+    if asked := _asked(it, known, it.name):
+        return it.advise(_never_a_symbol(it.history, *of, asked=asked), fact)
     return _in_short(it, it.advise(_never_a_symbol(it.history, *of), fact), *of)
 
 

@@ -22,6 +22,7 @@ from stepper.analysis.kind_rules import each_by_itself, entry_for_none, have
 from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
+from stepper.analysis.size_rules import NOTHING_DYNAMIC
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import place_text
 from stepper.model.change import Dynamic, Setting
@@ -193,11 +194,10 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
     # As a tensor an int could be no length of a slice, no index and no argument of many operators.
     or_else = "" if it.all_are(int) else f" Or {have(it)} {it.name} as a tensor."
     return it.advise(
-        f"With dynamic=False each value of {it.name} is compiled by itself. Leave that out, and "
+        f"{NOTHING_DYNAMIC} each value of {it.name} is compiled by itself. Leave that out, and "
         f"{compiler(it.history)} makes the number an input of the graph at its second value; with "
         f"{dynamic} it is one from the first.{or_else}",
-        f"{it.newest.compile_id} was made with dynamic=False, or with "
-        "torch._dynamo.config.automatic_dynamic_shapes off",
+        f"{it.newest.compile_id} was made so",
         (dynamic,),
     )
 

@@ -76,7 +76,7 @@ def one_and_a_branch(run: Run) -> None:
 @case(
     "lightning-thunder#2682", "why-recompile",
     cause="shift grows: 0, 1, 2, 3, 4",
-    advice="With dynamic=False each value of shift is compiled by itself. Leave that out",
+    advice="With dynamic=False, or automatic_dynamic_shapes off, each value of shift is",
     counts=(5, 2),
     never=("price",),
 )  # fmt: skip
@@ -92,7 +92,7 @@ def counted_without_dynamic(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="scale changes: 0.5, 0.6, 0.7",
-    advice="With dynamic=False each value of scale is compiled by itself. Leave that out",
+    advice="With dynamic=False, or automatic_dynamic_shapes off, each value of scale is",
     counts=(3, 2),
 )  # fmt: skip
 def float_without_dynamic(run: Run) -> None:

@@ -137,7 +137,7 @@ def branch_on_a_size(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="x.shape[0] grows: 3, 4, 5",
-    advice="With dynamic=False each size is compiled by itself that is not marked",
+    advice="With dynamic=False, or automatic_dynamic_shapes off, each size is compiled by itself",
     counts=(3, 1),
 )  # fmt: skip
 def static_in_torch_compile(run: Run) -> None:

@@ -90,7 +90,7 @@ def option_given_once(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="x.shape[0] grows: 1, 2, 4, 8",
-    advice="With dynamic=False each size is compiled by itself that is not marked",
+    advice="With dynamic=False, or automatic_dynamic_shapes off, each size is compiled by itself",
     counts=(4, 2),
 )  # fmt: skip
 def buckets_of_batches(run: Run) -> None:
