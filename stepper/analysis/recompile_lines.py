@@ -439,8 +439,8 @@ def tried_lines(
     for failure, *likewise in alike_failures(tried.failures, every=every):
         yield Line(f"    {label}{failure_text(failure, spell)}{how_known(failure)}", failure.moment)
         label = inner
-        if likewise:
-            yield Line(f"    {label}{_likewise_text(likewise, spell)}", likewise[0].moment)
+        if text := _likewise_text(failure, likewise, spell):
+            yield Line(f"    {label}{text}", likewise[0].moment)
         key = (tried.entry, failure.kind, failure.source)
         if origins and key not in told:
             told.add(key)
@@ -456,11 +456,12 @@ def tried_lines(
 
 def alike_failures(failures: tuple[Failure, ...], *, every: bool = False) -> list[list[Failure]]:
     """The guards that failed, those together that want the same of one value each and found the
-    same there, unless they are few; with `every` each by itself."""
+    same there, or found none, unless they are few; with `every` each by itself."""
     found: dict[object, list[Failure]] = {}
     for at, failure in enumerate(failures):
         wants = tuple(map(str, failure.differences))
-        key = at if every or not wants else (failure.kind, wants)
+        alike = () if failure.missing and not wants else (failure.kind, wants)
+        key = at if every or not (wants or failure.missing) else alike
         found.setdefault(key, []).append(failure)
     return [
         group
@@ -476,12 +477,20 @@ def _some_alike(entries: Iterable[Tried]) -> bool:
     )
 
 
-def _likewise_text(likewise: list[Failure], spell: Spelling) -> str:
-    """`likewise of 5 others: b.enabled, c.enabled, …  (would fail too)`."""
-    names = [_named(each.source, each.differences[0].aspect, spell) for each in likewise]
+def _likewise_text(first: Failure, likewise: list[Failure], spell: Spelling) -> str:
+    """`likewise of 5 others: b.enabled, c.enabled, …  (would fail too)`; empty: there are none, as
+    a value that is not there can have several guards."""
+    about = dict.fromkeys((each.source, _aspect(each)) for each in likewise)
+    names = [_named(*each, spell) for each in about if each != (first.source, _aspect(first))]
+    if not names:
+        return ""
     listed = ", ".join(names[:_FEW]) + ("" if len(names) <= _FEW else ", …")
     known = how_known(likewise[0]) if len({map(how_known, likewise)}) == 1 else ""
-    return f"likewise of {plural(len(likewise), 'other')}: {clip(listed, _VALUE)}{known}"
+    return f"likewise of {plural(len(names), 'other')}: {clip(listed, _VALUE)}{known}"
+
+
+def _aspect(failure: Failure) -> Aspect:
+    return failure.differences[0].aspect if failure.differences else Aspect("")
 
 
 def spelling_of(recording: Recording, tried: Tried) -> Spelling:
