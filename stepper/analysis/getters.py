@@ -22,6 +22,10 @@ _FALLBACK = "__getattr__"
 _ITEM = "__getitem__"
 """What gives an item of what is no container of Python's own, or does not leave that to it."""
 
+_ITEMS = frozenset({"BINARY_SUBSCR", "BINARY_OP"})
+"""Instructions that take an item; the second one since Python 3.14."""
+_HANDLER = "PUSH_EXC_INFO"
+
 
 class Getter(msgspec.Struct, frozen=True):
     """What was traced for a property, by `__getattr__` or by `__getitem__`: its code, and what that
@@ -35,6 +39,8 @@ class Getter(msgspec.Struct, frozen=True):
     """Where what these return is taken from, as a source; empty: it is made there."""
     method: str = ""
     """Which of them it is; empty: a property's function."""
+    missed: bool = False
+    """Whether it has handled that a container has no such item, which no guard is on."""
 
 
 def getter_of(
@@ -53,7 +59,9 @@ def getter_of(
     found: list[Guard] = []
     gives = ""
     method = _ITEM if name.startswith("[") else _FALLBACK
+    missed = False
     for frame, first in _called_on(recording, item, owner, guards, name if code else method):
+        missed = missed or _misses(recording, frame)
         if code is not None:
             read += (
                 Path(owner.root, (*owner.steps, f".{attribute}"), owner.globally)
@@ -69,7 +77,7 @@ def getter_of(
                 or (gives and each.source == gives)
             )
     if code is None:
-        return Getter(None, tuple(found), gives, method) if found else None
+        return Getter(None, tuple(found), gives, method, missed) if found else None
     return Getter(
         code,
         tuple(
@@ -77,6 +85,20 @@ def getter_of(
             for guard in guards
             if any(each.leads_to(other) for other in meant(guard.source) for each in read)
         ),
+        missed=missed,
+    )
+
+
+def _misses(recording: Recording, frame: Frame) -> bool:
+    """Whether a function has handled that a container has no such item."""
+    rows = recording.code(frame.code).instructions
+    if frame.last_moment is None or not any(row.opname == _HANDLER for row in rows):
+        return False
+    moments = recording.moments(frame.first_moment, frame.last_moment)
+    ran = (rows[moment.ip] for moment in moments if moment.frame == frame.id)
+    return any(
+        row.opname in _ITEMS and following.opname == _HANDLER
+        for row, following in itertools.pairwise(ran)
     )
 
 

@@ -359,10 +359,12 @@ def _verdict(expression: str, found: Guarded) -> str:
         symbol = found.size.symbol if found.size is not None else None
         if symbol is not None:
             return f"{expression} is free: {found.getter.method} gives the symbol {symbol.name}"
+        missed = ", but not that something is not there which it looks for"
+        but = missed if found.getter.missed else ""
         if found.getter.code is None:
             gives = f"{expression} is what {found.getter.method} gives"
-            return f"{gives}: what that reads is guarded"
-        return f"{expression} is a property: its code is guarded, and what that reads"
+            return f"{gives}: what that reads is guarded{but}"
+        return f"{expression} is a property: its code is guarded, and what that reads{but}"
     if found.whole and found.through and not found.wants:
         return f"what {expression} must be is not recorded as a whole: ask about one of its sizes"
     symbols = [text_of(each) for each in found.wants if symbolic(each)]

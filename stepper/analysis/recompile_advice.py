@@ -79,7 +79,7 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     only_together = [each for each in needed if each.rule in _FOR_ONE and each not in alone]
     found = [each for each in found if each not in beside and each not in only_together]
     found = _made_symbols_at_once(entries, found)
-    found.sort(key=lambda each: (each.rule in _UNSURE, saved.left_by(each)))
+    found.sort(key=lambda each: (each.rule in _UNSURE, not saved.alone(each)))
     found = _first_asked_first(entries, found)
     for name, rule in RULES_OF_ALL.items():
         known = [*only_together, *found]
@@ -194,9 +194,9 @@ class _Saved:
                 left.remove(each)
         return left
 
-    def left_by(self, advice: Advice) -> int:
-        """How many are left where this alone is followed."""
-        return self._savings.without(() if advice.rule == "value" else self._about(advice))
+    def alone(self, advice: Advice) -> bool:
+        """Whether it saves something by itself, or does not say so."""
+        return advice.rule in _KEPT or bool(self.needed([advice]))
 
     def _about(self, advice: Advice) -> set[Changed]:
         """What never changes where it is followed."""
