@@ -27,6 +27,7 @@ _THAT_WAIT = frozenset(
     {"ConstantVariable", "LazyConstantVariable", "StringFormatVariable", "TensorVariable"}
 )
 """The trackers of such arguments."""
+_ENTERING = ".enter_context("
 _TO_PROXY = "Failed to convert args/kwargs to proxy"
 _FUNCTIONAL = re.compile(r"\.autograd\.functional\.(hessian|jacobian)\Z")
 _OF_FUNC = {"jacobian": "jacrev"}
@@ -289,6 +290,16 @@ def _around_a_module(broken: Broken) -> Remedy | None:
     return Remedy(
         f"what breaks is of {what}: compile the module that it is given, before: "
         f"{what}(torch.compile(module))"
+    )
+
+
+def _entered(broken: Broken) -> Remedy | None:
+    """A context manager of torch's that the program has a contextlib.ExitStack enter."""
+    if not (broken.library and broken.of_torch and _ENTERING in broken.leads_there):
+        return None
+    return Remedy(
+        "enter it by a with statement, which Dynamo follows: an ExitStack calls its __enter__ as "
+        "any other function"
     )
 
 
@@ -711,6 +722,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "disabled": _handed_over,
     "around a module": _around_a_module,
     "any, all": _of_each,
+    "entered by a stack": _entered,
     "library": _inside_library,
     "does not hold": _does_not_hold,
     "lacking": _lacking,

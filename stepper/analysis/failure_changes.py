@@ -26,7 +26,7 @@ from stepper.analysis.sources import path_of
 from stepper.client.text import place_text, source_line
 from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction
-from stepper.model.shapes import Why
+from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import headline
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
@@ -192,6 +192,25 @@ def _number(recording: Recording, failed: Failed) -> Remedy | None:
     if not any(meta is not None and meta.shape == () for meta in metas):
         return None
     return Remedy("a tensor stands where the function takes a number: pass its .item()")
+
+
+def _number_inside(recording: Recording, failed: Failed) -> Remedy | None:
+    """A function that is one operator of the graph, as a torch.autograd.Function is, takes a number
+    out of a tensor, which nothing that it returns has."""
+    item, at = failed.translation, failed.place
+    if failed.failure.exception != _PENDING or item is None or at is None:
+        return None
+    for attempt in recording.attempts(item.id)[-1:]:
+        for step in recording.shape_steps(None, attempt=attempt.id):
+            calls = {(frame.filename, frame.line) for frame in step.user_stack[:-1]}
+            inside = (at.filename, at.line) in calls and step.why is Why.OPERATOR
+            line = program_line(recording, step.moment) if inside else None
+            if line is not None and step.kind is ShapeStepKind.UNBACKED:
+                return Remedy(
+                    f"{place_text(line.place, recording.facts.cwd)} takes a number out of a "
+                    "tensor, within what is one operator of the graph: keep it a tensor there"
+                )
+    return None
 
 
 def _gradient(recording: Recording, failed: Failed) -> Remedy | None:
@@ -377,6 +396,7 @@ RULES: dict[str, Rule] = {
     "recompilation refused": _refused,
     "stance": _stance,
     "number": _number,
+    "number inside": _number_inside,
     "symbol": _symbol,
     "gradient": _gradient,
     # Two functions given to torch.cond whose results differ in dtype, in size or in kind.

@@ -45,6 +45,10 @@ _WRITTEN = re.compile(
 _INSIDE = re.compile(r"(?P<error>\w+)\((?P<quote>['\"])(?P<words>.*)(?P=quote)\)\s*")
 """How Dynamo words what an operator has said of fake tensors, behind all that it was given, and
 what the program raises."""
+_REFUSED_CALL = re.compile(
+    r"Developer debug context: (?P<error>TypeError) (?:<[^>]*>|\S+): (?P<words>\S.*)"
+)
+"""How it begins to say that a function of torch's was called otherwise than it can be."""
 _RAISED_BY_PROGRAM = "Developer debug context: raised exception "
 _LATE = re.compile(r"kernel errors might be asynchronously reported")
 """How torch words that a device works on while the program goes on, and so fails unnoticed."""
@@ -222,7 +226,7 @@ def said_inside(message: str) -> tuple[str, str] | None:
     take its fake tensors, or of what the program raises; None: it is another error."""
     for line in message.splitlines():
         said = line.partition("}): got ")[2] or line.partition(_RAISED_BY_PROGRAM)[2]
-        found = _INSIDE.fullmatch(said)
+        found = _INSIDE.fullmatch(said) or _REFUSED_CALL.search(line)
         if found is not None:
             return found["error"], found["words"]
     return None

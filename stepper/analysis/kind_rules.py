@@ -17,7 +17,7 @@ from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import path_of, unscoped
-from stepper.analysis.unmet_guards import INFERENCE_MODE
+from stepper.analysis.unmet_guards import AUTOCAST, INFERENCE_MODE
 from stepper.client.text import function_name, place_text
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import BASE, INVALID, Aspect
@@ -47,7 +47,6 @@ _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
 _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DEVICE = "DEFAULT_DEVICE"
-_AUTOCAST = frozenset({"autocast(cpu)", "autocast(cuda)"})
 _DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
 
 
@@ -387,7 +386,7 @@ def _keys_of_dispatch(it: Changing) -> str:
     # Autocast changes the keys with which tensors are compared, whatever tensors they are.
     nearest = [each.nearest for each in it.history.recompilations if each.nearest is not None]
     differing = [{found.by.what for found in changes_of(each)} for each in nearest]
-    if all(it.what not in each or each & _AUTOCAST for each in differing):
+    if all(it.what not in each or each & AUTOCAST for each in differing):
         return ""
     return (
         f"{it.name} comes in different kinds (a subclass, an inference tensor, another mode): make "

@@ -43,6 +43,7 @@ from stepper.analysis.reasons import (
 from stepper.analysis.sites import in_dynamo
 from stepper.analysis.sources import CODE, FROM_NUMPY, Path, path_of, unscoped
 from stepper.analysis.unmet_guards import (
+    AUTOCAST,
     GRADIENT_KEYS,
     Failure,
     conditions_behind,
@@ -280,13 +281,14 @@ class Change(NamedTuple):
 
 def changes_of(tried: Tried) -> list[Change]:
     """Everything in which the call differs from what an entry wants. Strides that follow from
-    another size are left out, dispatch keys that follow from another device or from inference mode,
+    another size are left out, dispatch keys that follow from a device, inference mode or autocast,
     conditions on strides that are known to differ, and whatever differs of another function that a
     wrapper wraps, or within what is of another type or another object."""
     found: list[Change] = []
     decisive = [each for each in tried.failures if each.decides]
     every = {(each.source, by.what) for each in tried.failures for by in each.differences}
     laid_out = any(what in _SIZES for _, what in every)
+    cast = any(what in AUTOCAST for _, what in every)
     for each in decisive or tried.failures:
         if laid_out and not each.differences and each.kind in LEAVES and _STRIDE in each.text:
             continue
@@ -297,6 +299,7 @@ def changes_of(tried: Tried) -> list[Change]:
                 for difference in each.differences
                 if not (resized and difference.what == "stride")
                 and difference.what != GRADIENT_KEYS
+                and not (cast and difference.what == "dispatch keys")
                 and not ((each.source, "device") in every and difference.what in OF_A_DEVICE)
             ]
         else:

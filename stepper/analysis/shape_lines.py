@@ -17,8 +17,9 @@ from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, in_sources, size_of, sizes, symbols_at
 from stepper.analysis.sites import program_line, site_at, way_to
-from stepper.analysis.sources import Path, path_of, spelled
-from stepper.analysis.wanted import resolved, symbolic
+from stepper.analysis.sources import PARAMETER, Path, path_of, spelled, unscoped
+from stepper.analysis.walks import compilations
+from stepper.analysis.wanted import resolved, symbolic, wanted_by
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
     instruction_text,
@@ -38,6 +39,10 @@ NOT_TOLD = (
     "not recorded: the engine that made this recording does not tell what becomes known about sizes"
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
+_NUMBERS = (
+    "the sizes of parameters and buffers are numbers whatever they were, by "
+    "torch._dynamo.config.force_parameter_static_shapes"
+)
 _CELL = "CellVariable"
 _MOST_CONDITIONS = 8
 _MOST_LATE = 12
@@ -181,6 +186,7 @@ def _of_one(
             yield from _replaced(recording, item, path, expression, first)
     else:
         never = [] if guarded is None else [*_never(recording, guarded, expression)]
+        never += [] if guarded is None or not never else _of_a_parameter(recording, guarded)
         yield from never
         wants = guarded.requires if guarded is not None and never else ()
         if never and path is not None and len(wants) == 1:
@@ -297,6 +303,28 @@ def _late(recording: Recording, item: Translation, symbol: str = "") -> Iterator
         if len(steps) > _MOST_LATE:
             more = f"  … {plural(len(steps) - _MOST_LATE, 'more decision')}: symbols"
             yield Line(more, role="dim")
+
+
+def _of_a_parameter(recording: Recording, found: Guarded) -> Iterator[Line]:
+    """Say why the size of a parameter or a buffer is no symbol, where an entry before has another:
+    of any other tensor's one is made then."""
+    guard = next(iter(found.through), None)
+    if guard is None or not PARAMETER.search(guard.source):
+        return
+    item, source = found.translation, unscoped(guard.source)
+    now = {
+        key: size
+        for key, size in wanted_by(recording, item).items()
+        if key[0] == source and key[1].what == "size" and [size] == [*found.requires]
+    }
+    for before in compilations(recording):
+        if before.code == item.code and before.id < item.id:
+            wanted = wanted_by(recording, before)
+            for key, size in now.items():
+                was = wanted.get(key, size)
+                if was != size and isinstance(was, int) and size not in (0, 1):
+                    yield Line(f"  it was {was} in {before.compile_id}: {_NUMBERS}", role="dim")
+                    return
 
 
 def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Line]:

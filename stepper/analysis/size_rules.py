@@ -24,7 +24,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sites import in_torch
-from stepper.analysis.sources import FROM_NUMPY, path_of, unscoped
+from stepper.analysis.sources import FROM_NUMPY, PARAMETER, path_of, unscoped
 from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
@@ -37,7 +37,6 @@ from stepper.support.pythons_own import is_installed
 _SPECIAL = (0, 1)
 _ANOTHER = frozenset({"value", "type", "length", "dictionary", "identity"})
 """What changes of a thing where something else is in its place, or is there for the first time."""
-_PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
 _BUILTIN_MODULE = "builtin_nn_module"
 """The end of Dynamo's names for the scopes of guards on torch's own modules."""
 _SIZE = re.compile(r"size\((\d+)\)")
@@ -150,7 +149,7 @@ def _together(one: tuple[Datum, ...], other: tuple[Datum, ...]) -> bool:
 
 def is_parameter(it: Changing, source: str) -> bool:
     """Whether a tensor was a parameter or a buffer of a module, or a Parameter, in an entry."""
-    if _PARAMETER.search(source):
+    if PARAMETER.search(source):
         return True
     return any(
         failure.origin is not None

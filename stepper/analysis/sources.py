@@ -33,6 +33,8 @@ _OF_DYNAMO = "___"
 _CLASS = ("type()", ".__class__")
 _NUMPY = re.compile(r"\b___from_numpy\(((?:[^()]|\([^()]*\))*)\)")
 """How Dynamo writes an array of numpy: as the tensor that it takes it for."""
+PARAMETER = re.compile(r"\._(?:parameters|buffers)\['[^']*'\]\Z")
+"""How a source ends that is a parameter or a buffer of a module."""
 CODE = ".__code__"
 """By what a function is guarded."""
 FROM_NUMPY = "___from_numpy("

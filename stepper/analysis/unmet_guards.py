@@ -39,6 +39,8 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
 STATE = "GLOBAL_STATE"
+AUTOCAST = frozenset({"autocast(cpu)", "autocast(cuda)"})
+"""What of torch's state gives tensors other dispatch keys."""
 INFERENCE_MODE = "inference_mode"
 GRADIENT_KEYS = "keys for gradients"
 """Those of a tensor's dispatch keys that inference mode takes away, as long as it lasts."""
