@@ -37,6 +37,7 @@ IN_ANALYSIS = {
     "autograd_captures.py": {"capture_lines": "torch's: the number of a compilation"},
     "bases.py": {
         "": "torch's: an expression of sizes; what Python says of a value without them",
+        "_with_base": "the same",
     },
     "break_remedies.py": {
         "": "torch's: the source of what is called",
@@ -292,6 +293,7 @@ IN_ANALYSIS = {
         "_made_inside": "torch's: an expression of symbols",
         "_replaced": "torch's: an expression of symbols",
         "_never": "torch's: an expression of symbols",
+        "_of_a_parameter": "torch's: the source of a parameter",
     },
     "shapes.py": {
         "": "torch's: an expression of symbols",

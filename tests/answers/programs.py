@@ -37,6 +37,7 @@ from tests.answers import (  # noqa: F401
     swept_sixth,
     swept_tenth,
     swept_third,
+    swept_thirteenth,
     swept_twelfth,
     trained,
     views,

@@ -38,8 +38,8 @@ def options_that_are_popped(run: Run) -> None:
 @case(
     "pytorch#167504", "why-recompile",
     cause="x.shape[1] grows: 2, 3, 4, 5",
-    advice="torch._dynamo.config.force_nn_module_property_static_shapes = False, and without "
-    "dynamic=False",
+    advice="torch._dynamo.config.force_nn_module_property_static_shapes = False, where neither "
+    "dynamic=False is given",
     counts=(4, 2),
 )  # fmt: skip
 def models_made_in_a_loop(run: Run) -> None:
