@@ -204,13 +204,14 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     @cached_property
     def nearest(self) -> Tried | None:
         """The entry with the fewest things in its way, of those where one is new: what another
-        entry was made for is not why one more is, nor is another function that is wrapped. What
-        changes alike is one thing, and of two entries with as many the one is nearer that was made
-        for the same types, then the one that lets the call come further into a value."""
+        entry was made for is not why one more is, nor is another function that is wrapped, and an
+        entry for another type is not the one where there is one for this. What changes alike is one
+        thing, and of two entries with as many the one is nearer that was made for the same types,
+        then the one that lets the call come further into a value."""
         wanted = self.find_wanted() if len(self.tried) > 1 else []
         met = self.find_met() if 1 < len(self.tried) <= _FEW else set()
         found: Tried | None = None
-        least = (True, 0, 0, 0)
+        least = (True, 0, 0, 0, 0)
         for each in self.tried:
             if not (changes := each.changes):
                 continue
@@ -218,13 +219,14 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
             known = known or any(failure.decides for failure in each.failures)
             distance = (
                 known or not _new(changes, wanted),
+                sum(map(_is_of_a_type, _not_new(changes, wanted))),
                 apart(changes),
                 sum(map(_is_of_a_type, changes)),
                 -min(map(_depth, changes)),
             )
             if found is None or distance < least:
                 found, least = each, distance
-            if least[:2] == (False, 1) and len(self.tried) > _FEW:
+            if least[:3] == (False, 0, 1) and len(self.tried) > _FEW:
                 break
         return found
 
@@ -250,11 +252,19 @@ def _depth(change: Change) -> int:
 def _new(changes: list[Change], wanted: list[Wanted]) -> bool:
     """Whether the call differs from an entry in something for which no entry was made, or of which
     that is not known."""
-    for source, by, _ in changes:
-        what = unscoped(source), by.aspect
-        if by.actual == UNKNOWN or not any(_serves(each, what, by.actual) for each in wanted):
-            return True
-    return False
+    return len(_not_new(changes, wanted)) < len(changes)
+
+
+def _not_new(changes: list[Change], wanted: list[Wanted]) -> list[Change]:
+    return [
+        change
+        for change in changes
+        if change.by.actual != UNKNOWN
+        and any(
+            _serves(each, (unscoped(change.source), change.by.aspect), change.by.actual)
+            for each in wanted
+        )
+    ]
 
 
 def _serves(wanted: Wanted, what: tuple[str, Aspect], actual: Datum) -> bool:
