@@ -23,7 +23,7 @@ from textual import constants
 import stepper.engines
 import stepper.native
 from stepper._C import MOMENTS_PER_COMMIT
-from stepper.analysis import recompile_lines, recompiles, row_lines, trial_lines, views
+from stepper.analysis import recompile_lines, row_lines, trial_lines, views
 from stepper.analysis.limits import Limits
 from stepper.cli import query
 from stepper.cli.config import Config
@@ -31,7 +31,6 @@ from stepper.client import paths, replay
 from stepper.debuggee import cache_requests, evaluator, start
 from stepper.debuggee.occurrence import BREAKPOINT_OF_EVENT
 from stepper.engines.common import lookup_walk, rebuildable, values
-from stepper.engines.dynamo import lookups
 from stepper.engines.dynamo.versions import points
 from stepper.model.breakpoint import BreakpointKind
 from stepper.model.trace import EventKind
@@ -68,9 +67,8 @@ HELD: list[tuple[str, str, object]] = [
     ("guides/recompile.md", r"the first and the last (\w+); with", recompile_lines.BRIEF_AT_AN_END),
     ("guides/recompile.md", r"the first and the last (\d+) are", recompile_lines._AT_AN_END),
     ("guides/recompile.md", r"of each (\d+) entries", recompile_lines._ENTRIES),
-    ("guides/recompile.md", r"newest (\d+) entries", recompiles._COMPARED),
-    ("guides/recompile.md", r"with more than (\d+) entries only", lookups._ASKED),
-    ("troubleshooting.md", r"more than (\d+) entries of a function", lookups._ASKED),
+    ("guides/recompile.md", r"with more than (\d+) entries only", lookup_walk.ASKED_AGAIN),
+    ("troubleshooting.md", r"more than (\d+) entries of a function", lookup_walk.ASKED_AGAIN),
     ("guides/recompile.md", r"Up to (\d+) ways are tried", trial_lines.MOST),
     ("guides/recompile.md", r"`--seconds` \((\d+)\)", replay.SECONDS),
     ("guides/native.md", r"do the same: (\d+)\s+in each test run", 150),
