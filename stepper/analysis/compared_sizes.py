@@ -23,7 +23,7 @@ _ITEM = frozenset({("BINARY_SUBSCR", ""), ("BINARY_OP", "[]")})
 _KNOWN = frozenset({(">=", "0"), ("<", "0")})
 """What is known of every size."""
 _COMPARISONS = frozenset(f"operator.{each}" for each in ("eq", "ge", "gt", "le", "lt", "ne"))
-"""Of nodes of a graph."""
+"""What nodes of a graph call that compare."""
 _LENGTH = 6
 """Instructions of `x.shape[0] > 4`."""
 
