@@ -27,6 +27,7 @@ _THAT_WAIT = frozenset(
     {"ConstantVariable", "LazyConstantVariable", "StringFormatVariable", "TensorVariable"}
 )
 """The trackers of such arguments."""
+_CONTEXT_MANAGER = "Unsupported context manager"
 _ENTERING = ".enter_context("
 _TO_PROXY = "Failed to convert args/kwargs to proxy"
 _FUNCTIONAL = re.compile(r"\.autograd\.functional\.(hessian|jacobian)\Z")
@@ -291,6 +292,13 @@ def _around_a_module(broken: Broken) -> Remedy | None:
         f"what breaks is of {what}: compile the module that it is given, before: "
         f"{what}(torch.compile(module))"
     )
+
+
+def _manager(broken: Broken) -> Remedy | None:
+    """A function of torch's that makes a context manager, where that is entered."""
+    if broken.kind != _NO_TENSOR or _first_word(broken) != "with":
+        return None
+    return CHANGES[_CONTEXT_MANAGER]
 
 
 def _entered(broken: Broken) -> Remedy | None:
@@ -722,6 +730,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "disabled": _handed_over,
     "around a module": _around_a_module,
     "any, all": _of_each,
+    "manager": _manager,
     "entered by a stack": _entered,
     "library": _inside_library,
     "does not hold": _does_not_hold,

@@ -182,6 +182,27 @@ def mode_that_a_stack_enters(run: Run) -> None:
 
 
 @case(
+    "", "why-break",
+    cause="torch.* op returned non-Tensor",
+    advice="enter it around the call of the compiled function instead of inside",
+    counts=(1, 1),
+    never=("ask before",),
+)  # fmt: skip
+def generator_forked_inside(run: Run) -> None:
+    @run.compile
+    def with_noise(x: Any) -> Any:
+        x = x + 1
+        if run.remedied:
+            return x + torch.rand(2)
+        with torch.random.fork_rng():  # cause
+            noise = torch.rand(2)
+        return x + noise
+
+    with torch.random.fork_rng():
+        with_noise(ones(2))
+
+
+@case(
     "", "why-shape", expression="self.cache.shape[1]",
     cause=(
         "self.cache.shape[1] never was a symbol: TENSOR_MATCH requires 4",

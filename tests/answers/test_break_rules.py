@@ -27,6 +27,7 @@ AGAINST = {
     "disabled by torch": "disabled_helper",
     "disabled": "disabled_helper",
     "around a module": "reduced_meanwhile",
+    "manager": "allocated_memory",
     "entered by a stack": "module_made_inside",
     "library": "module_made_inside",
     "does not hold": "asserted_on_data",

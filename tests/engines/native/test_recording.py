@@ -102,6 +102,22 @@ def test_why_it_was_captured_again_is_recorded(tmp_path: Path) -> None:
     assert len(recording.events(kinds={EventKind.ENTRY})) == 2
 
 
+def test_each_guard_that_has_failed_is_recorded_without_lookups(tmp_path: Path) -> None:
+    def f(x: torch.Tensor, times: int) -> torch.Tensor:
+        return x * times
+
+    def both() -> None:
+        captured = native.optimize(run_graph)(f)
+        captured(torch.ones(2), 2)
+        captured(torch.ones(3), 4)
+
+    again = record(tmp_path / "a.stepper", both).translations()[1]
+    (unmet,) = again.unmet
+    told = [str(each.differences[0]) for each in unmet.checks if each.differences]
+    assert sorted(told) == ["shape[0] 2 ≠ 3", "value 2 ≠ 4"]
+    assert again.recompile_reason == str(unmet)
+
+
 def scaled(x: torch.Tensor, n: int) -> torch.Tensor:
     doubled = n * 2
     print(end="")
