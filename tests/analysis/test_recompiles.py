@@ -720,3 +720,31 @@ def test_guards_that_failed_alike_are_told_together(
     assert sum("expected True, actual False" in text for text in whole) == 5
     assert sum("actual 5.0" in text for text in whole) == 5
     assert not any(text.startswith("likewise") for text in whole)
+
+
+MANY = """
+import torch
+
+for n in range(26):
+    names = {}
+    exec(f"def outer{n}(x): return x * {n}", names)
+    function = torch.compile(names[f"outer{n}"], backend="eager", dynamic=False)
+    for size in (2, 3):
+        function(torch.ones(size))
+"""
+
+
+def test_of_many_functions_those_that_took_most_time_are_told_whole(
+    program: Callable[[str], str], recorded: Recorded
+) -> None:
+    recording = recorded(program(MANY))
+    text = [line.text for line in recompile_lines(recording)]
+    took = [float(line.split()[-2]) for line in text if line.lstrip().startswith("outer")]
+    assert len(took) == 26
+    assert took == sorted(took, reverse=True)
+    assert sum("x.shape[0] changes: 2, 3" in line for line in text) == 24
+    assert sum("2 more functions that took less time" in line for line in text) == 1
+    name = next(line.split()[0] for line in text if line.startswith("  outer"))
+    assert any("changes: 2, 3" in line.text for line in recompile_lines(recording, name))
+    every = [line.text for line in recompile_lines(recording, every=True)]
+    assert sum("x.shape[0] changes: 2, 3" in line for line in every) == 26
