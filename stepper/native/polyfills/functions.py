@@ -334,7 +334,7 @@ def _itemgetter(item, /, *items):
 @stands_for(CALLABLES, operator.attrgetter)
 def _attrgetter(attr, /, *attrs):
     for each in (attr, *attrs):
-        if "." in each:
+        if type(each) is not str or "." in each:
             refuse()
     if not attrs:
         return lambda value: getattr(value, attr)
@@ -343,6 +343,8 @@ def _attrgetter(attr, /, *attrs):
 
 @stands_for(CALLABLES, operator.methodcaller)
 def _methodcaller(name, /, *args, **kwargs):
+    if type(name) is not str:
+        refuse()
     return lambda value: getattr(value, name)(*args, **kwargs)
 
 

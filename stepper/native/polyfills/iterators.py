@@ -135,6 +135,9 @@ def chain_from_iterable(iterables, /):
 
 @stands_for(ITERATORS, itertools.count)
 def _count(start=0, step=1):
+    for each in (start, step):
+        if not isinstance(each, (int, float)):
+            refuse()
     return _counting(start, step)
 
 
@@ -188,6 +191,9 @@ def _islice(iterable, first, *others):
         if len(others) == 2:
             step = others[1] or 1
         elif len(others) > 2:
+            refuse()
+    for each in (start, step, 0 if stop is None else stop):
+        if type(each) is not int:
             refuse()
     if start < 0 or step < 1 or (stop is not None and stop < 0):
         refuse()

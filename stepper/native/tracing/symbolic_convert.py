@@ -32,7 +32,7 @@ from stepper.native.exc import (
     unimplemented,
 )
 from stepper.native.guards.class_dicts import module_of
-from stepper.native.polyfills import Polyfill
+from stepper.native.polyfills import Polyfill, is_polyfill
 from stepper.native.protocols import InlinedTranslator, Position, Translator
 from stepper.native.source import ConstantSource, LocalSource, Source, type_of
 from stepper.native.trace_rules import is_hint_of_torch, why_not_inline
@@ -281,8 +281,11 @@ class InstructionTranslatorBase(Instructions):
         if not error.again:
             self._note_raised(value)
             error.again = True
+            error.in_polyfill = is_polyfill(self.f_code)
         entry = handler_of(self.f_code, inst.index)
         if entry is None:
+            if error.in_polyfill and not (self.parent and is_polyfill(self.parent.f_code)):
+                raise unimplemented(error.msg)  # what it stands for may raise another one
             raise error
         self.caught(inst, value)
         self.output.chosen_by_all()

@@ -31,7 +31,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.exceptions import (
     NAMES,
@@ -403,6 +403,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
+    operator.setitem: (3, 3),
     object.__getattribute__: (2, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
     set_grad_enabled: (1, 1), types.MappingProxyType: (1, 1),
@@ -459,6 +460,8 @@ def _len(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
 def _iter(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if len(args) == 2:
         until = polyfills.called_until
+        if not has(args[0].python_type(), "__call__"):
+            return None  # an error
         return polyfilled.make_iterator(tx, type(builtins.iter(int, 0)), until, args)
     asked = args[0].obj if isinstance(args[0], UserIteratorVariable) else args[0]
     found = iter.iterate(tx, asked)
@@ -491,6 +494,8 @@ def _combine(function: type[Iterator[object]]) -> Handler:
             start := kwargs.get("start") or next(builtins.iter(args[1:]), None)
         ):
             count, args = start.as_python_constant(), args[:1]
+            if not isinstance(count, int):
+                return None  # an error, or its `__index__` is asked
         if function is zip and "strict" in kwargs:
             strict = bool(kwargs["strict"].as_python_constant())
         elif kwargs and function is not enumerate:
@@ -569,14 +574,14 @@ def _reversed(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrac
         value = dicts.DictViewVariable(value, "keys", guards=value.guards)
     if isinstance(value, dicts.DictViewVariable):
         return iter.ElementIteratorVariable.begin(tx, value, back=True)
-    if not isinstance(value, lists.BaseListVariable | lists.RangeVariable):
+    if isinstance(value, lists.RangeVariable):
+        return iter.iterate(tx, lists.RangeVariable(value.value[::-1], guards=value.guards))
+    text = isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes)
+    if not text and not isinstance(value, lists.BaseListVariable):
         return None
-    if value.mutation_type is not None:
-        kind: type = type(builtins.reversed(list[object]()))
-        return polyfilled.make_iterator(tx, kind, polyfills.reversed_list, args)
-    items = value.unpack(tx)[::-1]
-    options = VariableTracker.propagate(value)
-    return iter.ListIteratorVariable(lists.TupleVariable(items, **options), **options)
+    of_list: type = type(builtins.reversed(list[object]()))
+    kind = of_list if isinstance(value, lists.ListVariable) else reversed
+    return polyfilled.make_iterator(tx, kind, polyfills.reversed_list, args)
 
 
 @handles(bool)
@@ -614,6 +619,8 @@ def _sum(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
     elif kwargs:
         return None
     total = args[1] if len(args) > 1 else ConstantVariable(0)
+    if issubclass(total.python_type(), str | bytes | bytearray):
+        return None  # an error
     return functools.reduce(
         lambda a, b: binary_op(tx, operator.add, a, b), args[0].unpack(tx), total
     )
@@ -712,7 +719,7 @@ def _type(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
 
 @handles(getattr)
 def _getattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    owner, name = args[0], args[1].as_python_constant()
+    owner, name = args[0], name_of(args[1])
     if len(args) == 3 and not has_attribute(tx, owner, name):
         return args[2].with_guards(owner.guards)
     return owner.var_getattr(tx, name)
@@ -720,7 +727,7 @@ def _getattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrack
 
 @handles(hasattr)
 def _hasattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    owner, name = args[0], args[1].as_python_constant()
+    owner, name = args[0], name_of(args[1])
     return ConstantVariable(has_attribute(tx, owner, name), **VariableTracker.propagate(args))
 
 
@@ -757,6 +764,13 @@ def _frozenset(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTra
 @handles(operator.contains)
 def _contains(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     return ConstantVariable(args[0].contains(tx, args[1]), **VariableTracker.propagate(args))
+
+
+@handles(operator.setitem)
+def _setitem(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    owner, key, value = args
+    owner.setitem(tx, key, value)
+    return ConstantVariable(None)
 
 
 @handles(callable)

@@ -19,7 +19,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin import BuiltinVariable, Handler, class_of, handles
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.exceptions import TracebackVariable
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.misc import SuperVariable
@@ -40,7 +40,7 @@ def _object_setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> Variab
     plain = getattr(owner, "generic_setattr_method", None) is object.__setattr__
     if not plain or not isinstance(owner, UserDefinedObjectVariable):
         raise owner.refuse("object.__setattr__")
-    owner.generic_setattr(tx, name.as_python_constant(), value)
+    owner.generic_setattr(tx, name_of(name), value)
     return ConstantVariable(None)
 
 
@@ -51,7 +51,7 @@ def _object_getattribute(
     owner, name = args
     if not isinstance(owner, UserDefinedObjectVariable):
         raise owner.refuse("object.__getattribute__")
-    return owner.generic_getattr(tx, name.as_python_constant())
+    return owner.generic_getattr(tx, name_of(name))
 
 
 @handles(object)
@@ -81,14 +81,14 @@ for _base in (tuple, list, dict, collections.deque):
 @handles(setattr)
 def _setattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     owner, name, value = args
-    owner.var_setattr(tx, name.as_python_constant(), value)
+    owner.var_setattr(tx, name_of(name), value)
     return ConstantVariable(None)
 
 
 @handles(delattr)
 def _delattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     owner, name = args
-    owner.var_delattr(tx, name.as_python_constant())
+    owner.var_delattr(tx, name_of(name))
     return ConstantVariable(None)
 
 

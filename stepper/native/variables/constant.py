@@ -149,6 +149,14 @@ class ConstantVariable(VariableTracker):
             codegen.add()
 
 
+def name_of(tracker: VariableTracker) -> str:
+    """The text that a tracker stands for, where an attribute is called by it."""
+    name = tracker.as_python_constant()
+    if not isinstance(name, str):
+        raise tracker.refuse("use as the name of an attribute")
+    return name
+
+
 def is_constant(value: object) -> bool:
     """Whether a value is a constant, or made of nothing else."""
     kind = type(value)

@@ -199,7 +199,7 @@ def _of_deque(
     """A method that only a deque has, or one that keeps to its length."""
     assert isinstance(contents, ListVariable)
     items, maxlen = list(contents.items), owner.var_getattr(tx, "maxlen").as_python_constant()
-    if name.startswith("pop") and items:
+    if name.startswith("pop") and items and not args:
         return contents.call_method(tx, "pop", [ConstantVariable(0)] * (name == "popleft"), {})
     match name, args:
         case "append" | "appendleft", [item]:
@@ -246,10 +246,11 @@ def _begin(
     items = iterable.unpack(tx) if base is deque else iterable.listed(tx)
     if base is deque:
         maxlen = given.get("maxlen", none)
-        if not isinstance(maxlen, ConstantVariable) or len(items) > 0 > (maxlen.value or 0):
+        most = maxlen.as_python_constant()
+        if most is not None and (type(most) is not int or most < 0):
             raise owner.refuse("a call of __init__ with these arguments")
         store(owner, "maxlen", maxlen)  # type: ignore[arg-type]  # a tracker is a holder
-        items = items if maxlen.value is None else items[max(0, len(items) - maxlen.value) :]
+        items = items if most is None else items[max(0, len(items) - most) :]
     contents.become(tx, items, "extend", *args)
     return none
 

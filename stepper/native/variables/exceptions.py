@@ -255,7 +255,10 @@ class ObservedException(Unsupported):
 
     value: the exception's tracker.
     again: it was raised before, and is only passed on.
+    in_polyfill: what stands in the place of a builtin has raised it.
     """
+
+    in_polyfill = False
 
     def __init__(self, value: ExceptionVariable, reason: str, *, again: bool = False) -> None:
         super().__init__(reason)

@@ -56,7 +56,7 @@ def fold(
     elif function in (operator.mul, operator.imul):
         sizes = [len(v) if isinstance(v, str | bytes | tuple | list) else 1 for v in values]
         counts = [v for v in values if type(v) is int]
-        if max(sizes) > 1 and max(sizes) * max([1, *counts]) > MAX_FOLDED:
+        if max([1, *sizes]) > 1 and max(sizes) * max([1, *counts]) > MAX_FOLDED:
             raise unimplemented("a huge sequence")
     if any(map(is_long, (*values, *named.values()))):
         texts = any(isinstance(value, str | bytes) for value in values)

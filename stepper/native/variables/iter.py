@@ -103,7 +103,7 @@ class ListIteratorVariable(IteratorVariable):
         base = tx.output.side_effects.latest(self.base)
         if isinstance(base, BaseListVariable):
             return base.items
-        if isinstance(base, RangeVariable):
+        if isinstance(base, RangeVariable) and abs(base.value.stop) < sys.maxsize // 2:
             return base.value
         raise self.refuse("iteration")
 

@@ -24,7 +24,7 @@ from stepper.native.source import AttrSource, CallSource, GetItemSource, LocalSo
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.descriptors import is_data_descriptor
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.namespace import stored_in
@@ -257,14 +257,14 @@ class GenericAccessVariable(VariableTracker):
             case "__init__", [] if not kwargs:
                 return ConstantVariable(None)
             case "__setattr__", [name, value] if not kwargs:
-                obj.generic_setattr(tx, name.as_python_constant(), value)
+                obj.generic_setattr(tx, name_of(name), value)
                 return ConstantVariable(None)
             case "__delattr__", [name] if not kwargs and hasattr(obj, "generic_delattr"):
-                obj.generic_delattr(tx, name.as_python_constant())
+                obj.generic_delattr(tx, name_of(name))
                 return ConstantVariable(None)
             case "__call__", _ if isinstance(obj, UserDefinedClassVariable):
                 return make_new(tx, obj, args, kwargs)
             case "__getattribute__", [name] if not kwargs and hasattr(obj, "generic_getattr"):
-                found: VariableTracker = obj.generic_getattr(tx, name.as_python_constant())
+                found: VariableTracker = obj.generic_getattr(tx, name_of(name))
                 return found.with_guards(self.guards)
         raise self.refuse("a call")

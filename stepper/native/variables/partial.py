@@ -40,7 +40,7 @@ class FunctoolsPartialClassVariable(VariableTracker):
         return type
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if not args:
+        if not args or not has(args[0].python_type(), "__call__"):
             raise self.refuse("a call without a function")
         func, *rest = args
         if isinstance(func, FunctoolsPartialVariable):  # they are made one

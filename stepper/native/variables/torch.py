@@ -226,7 +226,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
             return wrap_constant(state(tx), options["guards"])
         if self.value in versions.CHECKS:
             return self._check(tx, args, kwargs, options)
-        if self.value is torch.numel and isinstance(args[0], TensorVariable):
+        if self.value is torch.numel and args and isinstance(args[0], TensorVariable):
             return args[0].call_method(tx, "numel", [], {})
         if self.value in _QUESTIONS:
             return self._answer(tx, args, kwargs, options)
@@ -278,13 +278,14 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def _answer(
         self, tx: Translator, args: Arguments, kwargs: Keywords, options: GuardOptions
     ) -> VariableTracker:
-        if "has_torch_function" in self.value.__name__:
+        if "has_torch_function" in self.value.__name__ and args and not kwargs:
             asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
             others = (each for each in asked if not isinstance(each, TensorVariable))
             if any(has(each.python_type(), _OVERRIDE) for each in others):
                 raise self.refuse("a call with an object that has __torch_function__")
             return ConstantVariable(False, **options)
-        if self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like:
+        about = self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like
+        if about and len(args) == 1 and not kwargs:
             found = isinstance(args[0], TensorVariable)
             if not found and self.value is not torch.is_tensor:
                 found = has_attribute(tx, args[0], _OVERRIDE)
