@@ -40,8 +40,9 @@ NOT_TOLD = (
 )
 _NAME = re.compile(r"[A-Za-z_]\w*")
 _NUMBERS = (
-    "the sizes of parameters and buffers are numbers whatever they were, by "
-    "torch._dynamo.config.force_parameter_static_shapes"
+    "the sizes of parameters and buffers are numbers whatever they were, unless "
+    "torch._dynamo.config.force_parameter_static_shapes is off, and for torch's own modules "
+    "force_nn_module_property_static_shapes, too"
 )
 _CELL = "CellVariable"
 _MOST_CONDITIONS = 8
@@ -307,11 +308,13 @@ def _late(recording: Recording, item: Translation, symbol: str = "") -> Iterator
 
 def _of_a_parameter(recording: Recording, found: Guarded) -> Iterator[Line]:
     """Say why the size of a parameter or a buffer is no symbol, where an entry before has another:
-    of any other tensor's one is made then."""
-    guard = next(iter(found.through), None)
+    of any other tensor's one is made then, unless nothing is to be dynamic."""
+    guard, item = next(iter(found.through), None), found.translation
     if guard is None or not PARAMETER.search(guard.source):
         return
-    item, source = found.translation, unscoped(guard.source)
+    if item.dynamic is False or not recording.facts.capabilities.dynamo_config:
+        return
+    source = unscoped(guard.source)
     now = {
         key: size
         for key, size in wanted_by(recording, item).items()

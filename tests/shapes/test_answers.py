@@ -371,3 +371,44 @@ def test_what_an_engine_does_not_tell_is_said_to_be_unknown(tmp_path: Path) -> N
     (line,) = shape_lines(recording)
     recording.close()
     assert line.text.startswith("not recorded: ")
+
+
+PARAMETER = """
+import sys
+import torch
+import torch._dynamo.config
+
+torch._dynamo.config.automatic_dynamic_shapes = sys.argv[1] == "automatic"
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.table = torch.nn.Parameter(torch.ones(4, 2))
+
+    def forward(self, x):
+        return x + self.table.sum(0)
+
+net = Net()
+net.compile(backend="eager")
+net(torch.ones(2))
+net.table = torch.nn.Parameter(torch.ones(6, 2))
+net(torch.ones(2))
+"""
+
+
+@pytest.mark.parametrize(
+    ("engine", "sizes", "told"),
+    [("dynamo", "automatic", True), ("dynamo", "never", False), ("native", "automatic", False)],
+)
+def test_a_setting_is_named_for_a_parameter_only_where_a_size_could_be_a_symbol(
+    engine: str, sizes: str, told: bool, tmp_path: Path
+) -> None:
+    path, program = tmp_path / "r.stepper", tmp_path / "program.py"
+    program.write_text(PARAMETER)
+    run("-m", "stepper", "record", "--engine", engine, "-o", path, program, sizes)
+    recording = Recording.open(str(path))
+    answer = "\n".join(line.text for line in shape_lines(recording, "self.table.shape[0]"))
+    recording.close()
+    assert answer.count("never was a symbol") == 2
+    assert ("it was 4 in 0/0: " in answer) is told
+    assert ("force_parameter_static_shapes" in answer) is told
