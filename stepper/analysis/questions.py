@@ -96,7 +96,8 @@ _ROWS = (
         replay="run the recorded program again, as it is and with each change that can be tried, "
         "in a copy of its text or from outside; what leaves fewer compilations, and the output as "
         "it is, is told first, as a patch",
-        every="tell each entry that was tried, also of a function with many recompilations",
+        every="tell each entry that was tried, also of a function with many recompilations, and "
+        "each function whole",
         examples=("", "forward --replay"),
         in_report=True,
     ),
