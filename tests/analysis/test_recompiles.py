@@ -722,7 +722,7 @@ def test_guards_that_failed_alike_are_told_together(
     assert not any(text.startswith("likewise") for text in whole)
 
 
-MANY = """
+MANY_FUNCTIONS = """
 import torch
 
 for n in range(26):
@@ -737,7 +737,7 @@ for n in range(26):
 def test_of_many_functions_those_that_took_most_time_are_told_whole(
     program: Callable[[str], str], recorded: Recorded
 ) -> None:
-    recording = recorded(program(MANY))
+    recording = recorded(program(MANY_FUNCTIONS))
     text = [line.text for line in recompile_lines(recording)]
     took = [float(line.split()[-2]) for line in text if line.lstrip().startswith("outer")]
     assert len(took) == 26
