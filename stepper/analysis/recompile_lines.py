@@ -71,6 +71,7 @@ _AT_AN_END = 16
 _TEST_RUNNER = re.compile(r"[/\\](?:_pytest|pluggy)[/\\]")
 _MOST_CALLS = 20
 """How many calls for which nothing was compiled, for one reason, are asked what did not serve."""
+
 Trying = Callable[[History], Told]
 """Tries what can be done about a function."""
 

@@ -217,9 +217,10 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
                 continue
             known = all((each.entry, change.source, change.by) in met for change in changes)
             known = known or any(failure.decides for failure in each.failures)
+            served = _served(changes, wanted)
             distance = (
-                known or not _new(changes, wanted),
-                sum(map(_is_of_a_type, _not_new(changes, wanted))),
+                known or len(served) == len(changes),
+                sum(map(_is_of_a_type, served)),
                 apart(changes),
                 sum(map(_is_of_a_type, changes)),
                 -min(map(_depth, changes)),
@@ -249,13 +250,9 @@ def _depth(change: Change) -> int:
     return 0 if path is None else len(path.steps)
 
 
-def _new(changes: list[Change], wanted: list[Wanted]) -> bool:
-    """Whether the call differs from an entry in something for which no entry was made, or of which
-    that is not known."""
-    return len(_not_new(changes, wanted)) < len(changes)
-
-
-def _not_new(changes: list[Change], wanted: list[Wanted]) -> list[Change]:
+def _served(changes: list[Change], wanted: list[Wanted]) -> list[Change]:
+    """In what the call differs from an entry and an entry was made for it, as far as that is
+    known."""
     return [
         change
         for change in changes
