@@ -214,3 +214,22 @@ def _used(tree: ast.AST) -> Iterator[str]:
 def _name(node: ast.expr) -> str:
     node = node.func if isinstance(node, ast.Call) else node
     return ast.unparse(node).rpartition(".")[2]
+
+
+def test_no_module_gives_one_name_to_two_things() -> None:
+    """The second takes the first one's place, and what was to use that uses the other."""
+    twice = [
+        f"{path.relative_to(ROOT)}: {name}"
+        for folder in ("stepper", "tests")
+        for path in sorted((ROOT / folder).rglob("*.py"))
+        if "corpus" not in path.parts  # programs do so on purpose
+        for name, count in Counter(_assigned(path)).items()
+        if count > 1 and name != "_"
+    ]
+    assert not twice, twice
+
+
+def _assigned(path: Path) -> Iterator[str]:
+    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+        targets = statement.targets if isinstance(statement, ast.Assign) else []
+        yield from (each.id for each in targets if isinstance(each, ast.Name))
