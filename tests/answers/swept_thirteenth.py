@@ -206,7 +206,7 @@ def generator_forked_inside(run: Run) -> None:
     "", "why-shape", expression="self.cache.shape[1]",
     cause=(
         "self.cache.shape[1] never was a symbol: TENSOR_MATCH requires 4",
-        "it was 2 in ", "by torch._dynamo.config.force_parameter_static_shapes",
+        "it was 2 in ", "force_parameter_static_shapes is off",
     ),
     counts=(3, 2),
 )  # fmt: skip
