@@ -48,7 +48,8 @@ class Output(Protocol):
     state: torch's, as it was when the frame was entered.
     grad_enabled: the gradient mode.
     altered: the memory of fake tensors that operators have changed.
-    handled: whether it would be noticed if the frame is run again.
+    beside: whether it would be noticed if the frame is not run again.
+    calls_program: whether a node calls what the program has defined.
     modes: what makes the other modes in which operators run.
     exits: exit functions of contexts that code is to leave, each with what the graph is to leave.
     mutables: sources of containers and objects that the frame might change, by name.
@@ -71,7 +72,8 @@ class Output(Protocol):
     grad_enabled: bool
     inference: bool
     altered: list[int]
-    handled: bool
+    beside: bool
+    calls_program: bool
     broken: bool
     modes: tuple[Callable[[], AbstractContextManager[object]], ...]
     exits: tuple[tuple[VariableTracker, VariableTracker], ...]
@@ -221,6 +223,10 @@ class Translator(Protocol):
 
     def spend(self, count: int) -> None:
         """Count work, so that a translation ends."""
+
+    def may_be_caught(self) -> bool:
+        """Whether there is a handler for what is raised now, here or in who called this function."""
+        ...
 
     def call_in_graph(
         self, op: str, target: object, args: Arguments, kwargs: Keywords

@@ -125,6 +125,11 @@ def operator_of(custom: CustomOpDef) -> OpOverload:
     return custom._opoverload
 
 
+def is_torchs_own(operator: OpOverload | OpOverloadPacket) -> bool:
+    """Whether an operator is one of torch's, and not of another library or the program."""
+    return str(operator).partition(".")[0] in ("aten", "prims", "prim")
+
+
 def arguments_of(overload: OpOverload) -> list[torch._C.Argument]:
     """The arguments of an operator, as its schema has them."""
     return overload._schema.arguments

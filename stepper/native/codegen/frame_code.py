@@ -10,7 +10,9 @@ It is the program's own code with a part put in at its beginning:
 So what the graph raises is raised by the program itself: nothing has been changed yet when the
 graph runs, and so the frame can be run as it is, and finds its own exception, at its own line,
 under its own handlers; what the graph has drawn or written is put back. Only a graph that changes
-its inputs and stands alone is not run again like that.
+its inputs, or calls what the program has defined, and stands alone is not run again like that: its
+exception goes on as it is. An operator of the program's that does what its schema does not say, a
+print perhaps, is seen to do so twice if its graph raises while something else is pending or handled.
 
 Where no resume function is possible (while an exception is handled), or none is worth it (in a loop
 in which nothing is computed), the program's code is entered at the instruction that broke the graph
@@ -87,10 +89,10 @@ def finish(codegen: PyCodegen) -> None:
         own.call(len(arguments))
         own.store(own.own_name("graph_out"))
         written: list[Source] = []
-        beside = output.handled or output.side_effects.pending
-        if output.mutates_inputs and beside and (output.overlaps or _may_fail(output)):
+        if output.mutates_inputs and output.beside and (output.overlaps or _may_fail(output)):
             written = _written(output)
-        whole = bool(written) or not output.mutates_inputs
+        alone = not output.beside and output.calls_program
+        whole = bool(written) or not (output.mutates_inputs or alone)
         saves = whole and bool(output.fake_mode.draws or written)
         if saves:
             saving = PyCodegen(tx)

@@ -151,8 +151,12 @@ class OutputGraph:
         """Whether an operator may refuse to write, since the memory is something else's, too."""
         self.keys: list[Source] = []
         """What is told apart from other objects as a key, and is no input of the graph."""
-        self.handled = False
-        """Whether an operator stands where the program catches exceptions."""
+        self.beside = False
+        """Whether an operator stands where the program catches exceptions, or has changed what is
+        not written back yet: then the frame is run again if it raises."""
+        self.calls_program = False
+        """Whether a node calls what the program has defined, which may be noticed: so is
+        that it is called again."""
         self.broken = False
         """Whether the graph is broken."""
         self.resumes = False

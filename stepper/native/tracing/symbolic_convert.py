@@ -161,9 +161,15 @@ class InstructionTranslatorBase(Instructions):
         """Add an operation to the graph."""
         args = [self._for_graph(arg) for arg in args]
         kwargs = {key: self._for_graph(arg) for key, arg in kwargs.items()}
-        if self.root.current_instruction.handler is not None:
-            self.output.handled = True
+        output = self.output
+        output.beside = output.beside or output.side_effects.pending or self.may_be_caught()
         return self.output.call(op, target, args, kwargs)
+
+    def may_be_caught(self) -> bool:
+        tx: InstructionTranslatorBase | None = self
+        while tx is not None and tx.current_instruction.handler is None:
+            tx = tx.parent
+        return tx is not None
 
     def _for_graph(self, arg: VariableTracker) -> VariableTracker:
         arg = self.realize(arg)

@@ -243,6 +243,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         called = versions.INSTEAD.get(self.value, self.value)
         if copies and any(map(has_symbol, args)):
             called = versions.tensor_of_symbols
+        tx.output.calls_program |= called in _allowed
         result = tx.call_in_graph("call_function", called, args, kwargs)
         return result.with_guards(self.guards)
 

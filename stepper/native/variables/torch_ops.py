@@ -23,6 +23,7 @@ from stepper.native.versions import (
     OpOverload,
     OpOverloadPacket,
     arguments_of,
+    is_torchs_own,
     operator_of,
 )
 from stepper.support.words import Classes
@@ -73,6 +74,7 @@ class OperatorVariable(TorchInGraphFunctionVariable):
         target = operator_of(self.value) if type(self.value) is CustomOpDef else self.value
         if writes(target, args, kwargs):
             raise unimplemented(f"operator {target}, which writes to its arguments")
+        tx.output.calls_program |= not is_torchs_own(target)
         result = tx.call_in_graph("call_function", target, args, kwargs)
         return result.with_guards(self.guards)
 

@@ -106,3 +106,5 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
 
     def YIELD_VALUE(self, inst: Instruction) -> None:
         self.yielded = self.pop()
+        if inst.handler is not None:  # runs, too, when the generator is let go of
+            self.output.beside = True

@@ -57,13 +57,8 @@ class FlowInstructions(OperatorInstructions):
         """Where one way of a branch on data can only raise an exception, the truth that leads the
         other way. That it is so the graph asserts: where it is not, the frame is run as it is, and
         raises what it raises. None: it is no such branch, or there may be a handler."""
-        if not isinstance(value, TensorVariable) or not value.is_one_on_cpu:
+        if not isinstance(value, TensorVariable) or not value.is_one_on_cpu or self.may_be_caught():
             return None
-        tx: Translator | None = self
-        while tx is not None:
-            if tx.current_instruction.handler is not None:
-                return None
-            tx = tx.parent
         assert inst.target is not None
         raises = only_raises(self.f_code, inst.target), only_raises(self.f_code, inst.index + 1)
         if raises[0] is raises[1]:
@@ -72,7 +67,7 @@ class FlowInstructions(OperatorInstructions):
         if not way:
             value = self.call_in_graph("call_function", torch.logical_not, [value], {})
         self.call_in_graph("call_function", assert_true, [value], {})
-        self.output.handled = True
+        self.output.beside = True
         self.output.chosen_by(value)
         return way
 
