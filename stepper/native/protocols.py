@@ -225,7 +225,7 @@ class Translator(Protocol):
         """Count work, so that a translation ends."""
 
     def may_be_caught(self) -> bool:
-        """Whether there is a handler for what is raised now, here or in who called this function."""
+        """Whether there is a handler for what is raised now, here or in who has called it."""
         ...
 
     def call_in_graph(

@@ -12,7 +12,7 @@ graph runs, and so the frame can be run as it is, and finds its own exception, a
 under its own handlers; what the graph has drawn or written is put back. Only a graph that changes
 its inputs, or calls what the program has defined, and stands alone is not run again like that: its
 exception goes on as it is. An operator of the program's that does what its schema does not say, a
-print perhaps, is seen to do so twice if its graph raises while something else is pending or handled.
+print perhaps, is seen to do so twice if its graph raises where something is pending or handled.
 
 Where no resume function is possible (while an exception is handled), or none is worth it (in a loop
 in which nothing is computed), the program's code is entered at the instruction that broke the graph

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import torch
 
 from stepper.native.bytecode import opcodes
@@ -18,9 +16,6 @@ from stepper.native.variables.iter import IteratorVariable, iterate
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.native.versions import assert_true
-
-if TYPE_CHECKING:
-    from stepper.native.protocols import Translator
 
 
 class FlowInstructions(OperatorInstructions):
