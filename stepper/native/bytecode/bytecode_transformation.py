@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Iterable
+from dataclasses import dataclass
 from types import CodeType
 from typing import Any
 
@@ -27,31 +28,57 @@ from stepper.support.bytecode_package import (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Program:
+    """A code as it was read, to be copied from: nothing in it is changed.
+
+    prologue: its instructions up to RESUME.
+    rest: those behind it, each pair taken apart.
+    places: where in the rest the instruction of a rank stands.
+    """
+
+    code: CodeType
+    facts: Bytecode
+    prologue: list[Any]
+    rest: list[Any]
+    places: dict[int, int]
+
+    @classmethod
+    def of(cls, code: CodeType) -> Program:
+        """Read a code."""
+        facts = listing_of(code)
+        return cls(code, facts, *split(facts))
+
+    def instruction(self, rank: int) -> Instr:
+        """A copy of the instruction of this rank."""
+        found: Instr = self.rest[self.places[rank]]
+        return found.copy()
+
+
 def assemble(
-    original: CodeType,
+    program: Program,
     body: list[Any],
     again: tuple[Label, list[Any]] | None,
     entered: list[tuple[Label, int]],
 ) -> CodeType:
-    """The original code with other instructions at its beginning.
+    """The program's code with other instructions at its beginning.
 
     again: the label of the handler that goes on with the program's code, and what it does before.
     entered: labels that the body jumps to, each with the rank of the program's instruction there.
 
     The program's code stays behind them where something leads to it.
     """
-    listed = listing_of(original)
-    prologue, rest, places = split(listed)
+    original, rest = program.code, list(program.rest)
     made = Bytecode()
-    copy_facts(listed, made)
-    name_variables(made, listed.argnames, original.co_varnames)
-    made.extend(prologue)
+    copy_facts(program.facts, made)
+    name_variables(made, program.facts.argnames, original.co_varnames)
+    made.extend(program.prologue)
     made.extend(body)
     line = original.co_firstlineno
     if again is not None:
         made.extend(_handler(*again, line))
     for label, rank in sorted(entered, key=lambda each: each[1], reverse=True):
-        at = places[rank]
+        at = program.places[rank]
         rest.insert(at, label)
         if opcodes.JUMPS_WANT_BOOLS and rest[at + 1].name.startswith(opcodes.JUMPS_ON_TRUTH):
             # A value for whose truth the graph was broken is asked for it here.

@@ -104,7 +104,7 @@ def finish(codegen: PyCodegen) -> None:
         graph_code += [begin, *own.output, TryEnd(begin)] if whole else own.output
     handler = (again, recovery.output) if whole else None
     body = [*graph_code, *codegen.output]
-    code = assemble(tx.f_code, body, handler, codegen.entered)
+    code = assemble(tx.program, body, handler, codegen.entered)
     output.translation.finished(tx, code)
 
 

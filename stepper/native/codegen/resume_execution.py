@@ -43,10 +43,10 @@ from stepper import _C
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.bytecode_analysis import live_locals
 from stepper.native.bytecode.bytecode_transformation import (
+    Program,
     copy_facts,
     name_variables,
     rank_of,
-    split,
     write_code,
 )
 from stepper.native.bytecode.opcodes import Instruction, handler_of
@@ -65,7 +65,6 @@ from stepper.support.bytecode_package import (
     Label,
     TryBegin,
     TryEnd,
-    listing_of,
 )
 
 if TYPE_CHECKING:
@@ -203,13 +202,6 @@ def _base(tx: InstructionTranslator, inst: Instruction) -> int:
     return nulls[-1] + 1 if nulls else 0
 
 
-def _program_instr(code: CodeType, index: int) -> Instr:
-    """The program's own instruction, as it is assembled."""
-    _, rest, places = split(listing_of(code))
-    found: Instr = rest[places[rank_of(code, index)]]
-    return found.copy()
-
-
 def _have_handled(codegen: PyCodegen, inst: Instruction, begin: int, end: int) -> None:
     """Have the program's handler, if there is one, handle what these instructions raise."""
     code = codegen.tx.f_code
@@ -231,7 +223,7 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> tupl
     """
     tx = codegen.tx
     begin = len(codegen.output)
-    program = _program_instr(tx.f_code, inst.index)
+    program = tx.program.instruction(rank_of(tx.f_code, inst.index))
     kinds = [not isinstance(value, NullVariable) for value in tx.stack[:base]]
     upper = [not isinstance(value, NullVariable) for value in tx.stack[base:]]
     if opcodes.METHOD_FLAG_IN_LOAD_ATTR:
@@ -295,7 +287,7 @@ def _write_entering(codegen: PyCodegen, inst: Instruction) -> tuple[int, list[bo
     codegen.call(2)
     codegen.emit("SWAP", 2)
     # Behind two more SWAPs the program loads `__enter__` and calls it.
-    entering = [_program_instr(code, index + place) for place in (3, 4)]
+    entering = [codegen.tx.program.instruction(rank_of(code, index + place)) for place in (3, 4)]
     codegen.output += entering
     for each in codegen.output[begin:]:
         each.location = entering[0].location
@@ -381,7 +373,7 @@ def _write_resume(
     passed = list(names)
     if inst.opname == "STORE_FAST" and inst.argval not in names:
         passed.append(inst.argval)  # the instruction itself has set it
-    resume = resume_code(code, inst, index, tuple(passed), tuple(kinds))
+    resume = resume_code(tx.program, inst, index, tuple(passed), tuple(kinds))
     codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
     codegen.load_callable(_C.resume)
     cells: list[tuple[Any, str]] = [(CellVar, name) for name in code.co_cellvars]
@@ -431,7 +423,7 @@ def resumed_qualname(code: CodeType, line: int) -> str:
 
 
 def resume_code(
-    code: CodeType, inst: Instruction, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
+    program: Program, inst: Instruction, index: int, names: tuple[str, ...], kinds: tuple[bool, ...]
 ) -> CodeType:
     """The code of a resume function.
 
@@ -440,6 +432,7 @@ def resume_code(
     names: the variables that it is given.
     kinds: for each place of the stack, whether it is given a value; else a NULL is put there.
     """
+    code, listed = program.code, program.facts
     info = info_of(code)
     shared = written_as(code)
     assert shared is not None
@@ -449,8 +442,6 @@ def resume_code(
     known = shared.made.get(key)
     if known is not None:
         return known
-    listed = listing_of(code)
-    _, rest, places = split(listed)
     made = Bytecode()
     copy_facts(listed, made)
     made.qualname = resumed_qualname(code, inst.starts_line or code.co_firstlineno)
@@ -469,11 +460,13 @@ def resume_code(
     made.extend(_loaded_stack(info.prefix, kinds, line))
     label = Label()
     made.append(Instr("JUMP_FORWARD", label, lineno=line))
-    rest.insert(places[rank], label)
-    for item in rest:
+    at = program.places[rank]
+    made.extend(program.rest[:at])
+    made.append(label)
+    made.extend(program.rest[at:])
+    for place, item in enumerate(made):
         if isinstance(item, Instr) and (cell := _cell_of(item, listed.cellvars)) is not None:
-            item.arg = FreeVar(cell)
-    made.extend(rest)
+            made[place] = Instr(item.name, FreeVar(cell), location=item.location)
     try:
         result = write_code(made, code.co_stacksize)
     except Exception as error:

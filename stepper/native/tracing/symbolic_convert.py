@@ -19,11 +19,13 @@ from __future__ import annotations
 import operator
 import types
 from collections.abc import Callable
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import torch
 
 from stepper.native import config
+from stepper.native.bytecode.bytecode_transformation import Program
 from stepper.native.bytecode.opcodes import Instruction, handler_of, listing
 from stepper.native.exc import (
     RestartAnalysis,
@@ -365,6 +367,11 @@ class InstructionTranslator(InstructionTranslatorBase):
         self.raised_at: dict[object, int] = {}
         """For each exception that was caught here, the instruction that first raised it."""
         self._add_free_variables(function, f_locals)
+
+    @cached_property
+    def program(self) -> Program:
+        """The frame's code, to be copied from."""
+        return Program.of(self.f_code)
 
     def _add_free_variables(
         self, function: types.FunctionType, f_locals: dict[str, object]
