@@ -14,6 +14,7 @@ import pytest
 from stepper import _C
 from tests import ready
 from tests.leftovers import nothing_left, untracked
+from tests.ready_python import leave_processor_caches
 
 __all__ = ["nothing_left"]
 
@@ -72,6 +73,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if sharing and not _group(item):
             item.add_marker(pytest.mark.xdist_group(sharing))
     items.sort(key=_place)
+
+
+def pytest_collection_finish() -> None:
+    leave_processor_caches()
 
 
 def _sharing(item: pytest.Item) -> str:

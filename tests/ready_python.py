@@ -199,9 +199,24 @@ def begun(namespace: dict[str, Any], code: CodeType) -> tuple[CodeType, dict[str
     return code, vars(module)
 
 
+def leave_processor_caches() -> None:
+    """Have Dynamo not measure how long guards take once it has compiled a frame.
+
+    It fills the processor's caches with something else for that, which takes 20 ms each time, as
+    long as to compile a small function. Guards are asked as often as before: they learn from it.
+    Nothing that is tested tells the time that it measures. Where Dynamo is not imported it stays.
+    """
+    guards = sys.modules.get("torch._dynamo.guards")
+    if guards is not None:
+        guards.profile_guard_manager = lambda root, scope, times: float(  # type: ignore[attr-defined]
+            all(root.check(scope) for _ in range(10 + times))
+        )
+
+
 if __name__ == "__main__":
     # What takes long, and what the first compilation would import.
     import torch._dynamo.repro.after_aot
     import torch._inductor.compile_fx  # noqa: F401  # programs use it
 
+    leave_processor_caches()
     exec(*begun(globals(), program(serve(int(sys.argv[1])))))

@@ -16,6 +16,7 @@ from torch._dynamo.utils import counters
 from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case, Run
 from tests.answers.swept import SWEPT, recompiled
+from tests.ready_python import leave_processor_caches
 
 
 def run(case: Case, *, remedied: bool) -> tuple[int, int]:
@@ -44,6 +45,7 @@ def main(words: list[str]) -> None:
     remedied = "--remedied" in words
     names = [word for word in words if not word.startswith("-")] or list(CASES)
     logging.disable(logging.WARNING)
+    leave_processor_caches()
     for name in names:
         print(name, *run(CASES[name], remedied=remedied))
     for name in SWEPT if "--swept" in words else ():
