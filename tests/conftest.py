@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -77,6 +78,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     leave_processor_caches()
+    gc.freeze()  # what is loaded stays: whoever looks for garbage need not look there
 
 
 def _sharing(item: pytest.Item) -> str:

@@ -22,7 +22,7 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -34,20 +34,12 @@ ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PROMPT = "(stepper) "
 
-_AS_EVER = frozenset({"recompile.md", "graph-break.md", "tutorial.md"})
-"""Pages that show what called the program."""
+_BENEATH = re.compile(r"(?:<frozen runpy>|tests/ready_python\.py):\d+ in ")
+"""What has called a program that begins as `tests.ready` says, and nobody else's."""
 
 _BLOCK = re.compile(r'^```(\w+)(?: title="([^"]+)")?\n(.*?)^```$', re.MULTILINE | re.DOTALL)
 _QUIT = "quit"
 _SECONDS = 600
-
-
-Python = Callable[..., list[str]]
-"""A command that begins as `python` does, with these words."""
-
-
-def _python(*words: str) -> list[str]:
-    return [sys.executable, *words]
 
 
 @dataclass
@@ -70,7 +62,7 @@ class Session:
 
     pieces: list[Piece]
 
-    def run(self, folder: Path, python: Python) -> None:
+    def run(self, folder: Path) -> None:
         """Fill in what really comes back."""
         words = shlex.split(self.pieces[0].typed.removeprefix("$ "))
         start = {"stepper": ["-m", "stepper"], "python": []}[words[0]]
@@ -78,11 +70,11 @@ class Session:
         typed = [piece.typed.removeprefix(PROMPT) for piece in self.pieces[1:]]
         by_hand = words[0] == "python" and typed
         if by_hand:
-            outputs = _by_hand(_python(*command), typed, folder)
+            outputs = _by_hand([sys.executable, *command], typed, folder)
         else:
-            outputs = _piped(python(*command), typed, folder)
+            outputs = _piped(ready.python(*command), typed, folder)
         for piece, output in zip(self.pieces, outputs, strict=True):
-            piece.actual = output
+            piece.actual = [line for line in output if not _BENEATH.search(line)]
 
 
 @dataclass
@@ -109,14 +101,13 @@ class Page:
         """Write its files and run its sessions and its Python, from the top to the bottom."""
         shutil.copytree(ROOT / "demos", folder / "demos", dirs_exist_ok=True)
         open_sessions = _sessions(self.blocks)
-        python = _python if self.path.name in _AS_EVER else ready.python
         for block in self.blocks:
             if block.title:
                 (folder / block.title).write_text(block.text)
             elif block.language == "python":
-                yield block.text, _script(python("-c", block.text), folder)
+                yield block.text, _script(ready.python("-c", block.text), folder)
             for session in open_sessions.get(block.start, ()):
-                session.run(folder, python)
+                session.run(folder)
                 yield session.pieces[0].typed, session
 
 

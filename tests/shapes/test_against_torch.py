@@ -16,6 +16,7 @@ from stepper.model.program import PythonFrame
 from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 from tests.shapes.trace_log import Said, entries, recompile_reasons
 
@@ -29,7 +30,7 @@ Told = tuple[Any, ...]
 def run(*command: object, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**clean_environment(), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", **more}
     return subprocess.run(
-        [sys.executable, *map(str, command)],
+        [sys.executable, *map(str, command)] if more else ready.python(*command),
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=1700,
     )  # fmt: skip
 
