@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from collections.abc import Iterator
 
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.answers.cases import CASES
 from tests.answers.swept import SWEPT
 from tests.conftest import ROOT, clean_environment
@@ -16,9 +16,9 @@ Recorded = tuple[Recording, dict[str, int]]
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:
-    """Run Python with these arguments; it must not fail."""
+    """Run Python with these arguments, begun as `tests.ready` says; it must not fail."""
     done = subprocess.run(
-        [sys.executable, *map(str, command)],
+        ready.python(*command),
         cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False, timeout=850,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

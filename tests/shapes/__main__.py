@@ -8,6 +8,7 @@ import sys
 import torch
 import torch._dynamo
 
+from tests.ready_python import leave_processor_caches
 from tests.shapes import data, models, programs
 from tests.shapes.cases import PROGRAMS, run
 
@@ -16,6 +17,7 @@ FILES = (programs, data, models)
 
 def main(names: list[str]) -> None:
     """Run those named, or all."""
+    leave_processor_caches()
     torch.manual_seed(0)
     torch._dynamo.config.capture_scalar_outputs = True
     torch._dynamo.config.capture_dynamic_output_shape_ops = True

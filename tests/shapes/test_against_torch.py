@@ -30,7 +30,7 @@ Told = tuple[Any, ...]
 def run(*command: object, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**clean_environment(), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", **more}
     return subprocess.run(
-        [sys.executable, *map(str, command)] if more else ready.python(*command),
+        [sys.executable, *map(str, command)] if "TORCH_TRACE" in more else ready.python(*command),
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=1700,
     )  # fmt: skip
 

@@ -4,11 +4,11 @@ guards have passed, so none fails when it is asked again."""
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests import ready
 from tests.conftest import CORPUS, ROOT, clean_environment
 from tests.engines.dynamo.asked_again import FUNCTIONS
 from tests.watching import FORKS, HEAVY
@@ -22,7 +22,7 @@ def test_no_guard_of_an_entry_that_was_hit_fails(names: list[str], tmp_path: Pat
     left = names
     while left:
         done = subprocess.run(
-            [sys.executable, "-m", "tests.engines.dynamo.asked_again", tmp_path, *left],
+            ready.python("-m", "tests.engines.dynamo.asked_again", tmp_path, *left),
             cwd=ROOT, env=clean_environment(), capture_output=True, text=True, timeout=600,
             check=False,
         )  # fmt: skip

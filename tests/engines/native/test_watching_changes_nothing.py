@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from stepper.engines.native.describe import NativeDescriber
 from stepper.engines.native.recording import RecordingObserver
 from stepper.model.launch import DebuggeeConfig
 from stepper.recording.reader import Recording
+from tests import ready
 from tests.conftest import CORPUS, ROOT, clean_environment
 from tests.watching import light_batches
 
@@ -30,7 +30,7 @@ def printed(*command: str) -> dict[str, str]:
     """What each program of the corpus prints."""
     programs = [str(CORPUS / f"{name}.py") for batch in light_batches() for name in batch]
     done = subprocess.run(
-        [sys.executable, "-m", *command, *programs],
+        ready.python("-m", *command, *programs),
         cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=True, timeout=900,
     )  # fmt: skip
     assert "stopped watching" not in done.stderr
