@@ -17,12 +17,14 @@ def plain(app: App[Any]) -> list[str]:
     return [strip.text.ljust(width) for strip in lines][:height]
 
 
-async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 60.0) -> None:
-    """Let the application work until the condition holds."""
-    deadline = time.monotonic() + seconds
+async def until(pilot: Pilot[Any], condition: Callable[[], bool], seconds: float = 600.0) -> None:
+    """Let the application work until the condition holds. The longer that takes the more seldom it
+    is looked at, which costs what whoever is waited for could use."""
+    deadline, pause = time.monotonic() + seconds, 0.01
     while not condition():
         assert time.monotonic() < deadline, "\n".join(plain(pilot.app))
-        await pilot.pause(0.01)
+        await pilot.pause(pause)
+        pause = min(pause * 1.5, 0.25)
 
 
 async def press_until(pilot: Pilot[Any], key: str, condition: Callable[[], bool]) -> None:
