@@ -208,7 +208,7 @@ def leave_processor_caches() -> None:
     """
     guards = sys.modules.get("torch._dynamo.guards")
     if guards is not None:
-        guards.profile_guard_manager = lambda root, scope, times: float(  # type: ignore[attr-defined]
+        guards.profile_guard_manager = lambda root, scope, times: float(  # type: ignore[attr-defined]  # torch has it
             all(root.check(scope) for _ in range(10 + times))
         )
 

@@ -27,6 +27,9 @@ from stepper.support.bytecode_package import (
     listing_of,
 )
 
+Items = list[Any]
+"""Instructions, and labels and the ends of handlers' ranges between them."""
+
 
 @dataclass(frozen=True, slots=True)
 class Program:
@@ -39,8 +42,8 @@ class Program:
 
     code: CodeType
     facts: Bytecode
-    prologue: list[Any]
-    rest: list[Any]
+    prologue: Items
+    rest: Items
     places: dict[int, int]
 
     @classmethod
@@ -57,8 +60,8 @@ class Program:
 
 def assemble(
     program: Program,
-    body: list[Any],
-    again: tuple[Label, list[Any]] | None,
+    body: Items,
+    again: tuple[Label, Items] | None,
     entered: list[tuple[Label, int]],
 ) -> CodeType:
     """The program's code with other instructions at its beginning.
@@ -89,7 +92,7 @@ def assemble(
     return write_code(made, max(room, original.co_stacksize))
 
 
-def _handler(label: Label, recovery: list[Any], line: int) -> list[Any]:
+def _handler(label: Label, recovery: Items, line: int) -> Items:
     """What goes on behind it after an exception; what is no Exception is raised again.
 
     As the compiler writes it: whatever comes meanwhile, nothing is being handled afterwards.
@@ -144,11 +147,11 @@ def name_variables(made: Bytecode, arguments: list[str], names: Iterable[str]) -
     made.argnames = list(dict.fromkeys([*arguments, *names]))
 
 
-def split(listed: Bytecode) -> tuple[list[Any], list[Any], dict[int, int]]:
+def split(listed: Bytecode) -> tuple[Items, Items, dict[int, int]]:
     """A code's prologue (up to RESUME), the rest with each pair taken apart, and where in the rest
     the instruction of a rank stands."""
-    prologue: list[Any] = []
-    rest: list[Any] = []
+    prologue: Items = []
+    rest: Items = []
     places: dict[int, int] = {}
     rank = 0
     in_prologue = True
@@ -166,7 +169,7 @@ def split(listed: Bytecode) -> tuple[list[Any], list[Any], dict[int, int]]:
     return prologue, rest, places
 
 
-def _apart(item: Any) -> list[Any]:
+def _apart(item: Any) -> Items:
     """The item of a listing as it is copied."""
     if not isinstance(item, Instr) or item.name not in opcodes.PAIRS:
         return [item]
