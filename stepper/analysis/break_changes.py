@@ -224,6 +224,10 @@ _WORDS = {
     "Operator does not support running with fake tensors": (
         "register what it returns for a fake tensor: torch.library.register_fake"
     ),
+    "Reconstruction failure": (
+        "return what it is made from, and make it in the caller; likewise where it is kept as an "
+        "attribute of an object"
+    ),
     "sort with non-constant keys": "torch.sort or torch.argsort on one tensor of the keys",
     "Attempted to use `torch.nn.Parameter()` constructor with Dynamo": (
         "make parameters and modules before the compiled function, and convert or move them there"

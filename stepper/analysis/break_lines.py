@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from stepper.analysis.breaks import Cause, Occurrence, causes
 from stepper.analysis.line import Line
+from stepper.analysis.rebuilt import Rebuilt
 from stepper.analysis.sites import own_frame
 from stepper.analysis.skipped_frames import Skipped, skipped
 from stepper.analysis.trial_lines import Told, enough, in_vain
@@ -78,7 +79,7 @@ def break_lines(
     }
     for number, cause in enumerate(found, 1):
         yield Line("")
-        yield from _cause(recording, cause, number, trying)
+        yield from _cause(recording, cause, number, numbers, trying)
         told = cause.occurrences
         if len(told) > _WHOLE and not function:
             told = told[:_OF_MANY]
@@ -103,7 +104,11 @@ def _about(recording: Recording, cause: Cause, function: str) -> bool:
 
 
 def _cause(
-    recording: Recording, cause: Cause, number: int, trying: Trying | None
+    recording: Recording,
+    cause: Cause,
+    number: int,
+    numbers: Mapping[int, int],
+    trying: Trying | None,
 ) -> Iterator[Line]:
     cwd = recording.facts.cwd
     times = f"{len(cause.occurrences)}×  " if len(cause.occurrences) > 1 else ""
@@ -114,6 +119,10 @@ def _cause(
         yield Line(f"     {cause.source}", cause.moment)
     if asked := _asked_by(cause):
         yield Line(f"   called by {place_text(asked, cwd)}", cause.moment)
+    if cause.comes_of is not None:
+        yield Line(f"   {_comes_of(cause, numbers, cwd)}", cause.moment)
+    if cause.rebuilt is not None and (not_made := rebuilt_text(cause.rebuilt, cwd)):
+        yield Line(f"   {not_made}", cause.moment)
     yield Line(f"   cost: {cost_text(cause)}", cause.moment)
     tried = [] if trying is None else (yield from trying(cause))
     proven, change = enough(tried), cause.change
@@ -139,6 +148,31 @@ def _cause(
     if cause.instruction is not None:
         yield Line(f"   at {instruction_text(cause.instruction)}", cause.moment)
         yield from _stack(recording, cause)
+
+
+def _comes_of(cause: Cause, numbers: Mapping[int, int], cwd: str) -> str:
+    """`comes of 2, at net.py:9: what is needed after that break is made anew for the rest`."""
+    earlier = cause.comes_of
+    assert earlier is not None
+    number = numbers.get(earlier.id)
+    by = "another break" if number is None else str(number)
+    at = earlier.user_stack[0] if earlier.user_stack else None
+    where = f", at {short_path(at.filename, cwd)}:{at.line}" if at is not None else ""
+    return f"comes of {by}{where}: what is needed after that break is made anew for the rest"
+
+
+def rebuilt_text(rebuilt: Rebuilt, cwd: str) -> str:
+    """`what cannot be made: h, made at net.py:7: h = y.register_hook(hook)`."""
+    what = rebuilt.name or rebuilt.what
+    if not what:
+        return ""
+    of = f" ({rebuilt.what})" if rebuilt.name else ""
+    made = rebuilt.made
+    if made is None:
+        return f"what cannot be made: {what}{of}"
+    line = made.line
+    at = f"{short_path(line.place.filename, cwd)}:{line.place.line}"
+    return f"what cannot be made: {what}{of}, from {at}: {clip(line.text.strip(), _TEXT)}"
 
 
 def _unreached(cause: Cause) -> bool:

@@ -116,6 +116,16 @@ def _about_what_is_called(kind: str) -> bool:
     return kind in FROM_OUTSIDE or kind in _DISABLED or kind.startswith(_OPERATORS)
 
 
+def _made_anew(broken: Broken) -> Remedy | None:
+    """What is needed after another break cannot be made for the rest of the function."""
+    if not broken.comes_of_another:
+        return None
+    return Remedy(
+        "avoid the break that it comes of; or use up what cannot be made before that line, or make "
+        "it after"
+    )
+
+
 def _printing(broken: Broken) -> Remedy | None:
     """A call of print."""
     said = _BUILTIN.search(broken.explanation)
@@ -721,6 +731,7 @@ def _global(source: str, name: str) -> bool:
 
 
 RULES: dict[str, Callable[[Broken], Remedy | None]] = {
+    "made anew": _made_anew,
     "print": _printing,
     "builtin": _builtin,
     "warnings.warn": _warning,

@@ -27,6 +27,7 @@ from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import RAISED, advised
 from stepper.analysis.broken import Broken
 from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
+from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebuilt
 from stepper.analysis.sites import called_at, in_dynamo, own_frame
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, one_line, source_line
@@ -111,6 +112,11 @@ class Cause(msgspec.Struct, frozen=True):
     instruction: Instruction | None
     occurrences: tuple[Occurrence, ...]
 
+    comes_of: GraphBreak | None
+    """The break that was being handled when the first one came about; None: it is by itself."""
+    rebuilt: Rebuilt | None
+    """What could not be made for the rest of the function; None: it is not for that."""
+
     @property
     def change(self) -> Remedy | None:
         """The nearest change that avoids it; None where none is known."""
@@ -181,7 +187,10 @@ def _chain(reader: _Reader, cause: Cause, made_by: dict[int, Cause]) -> list[Cau
 
 def _left_by(reader: _Reader, cause: Cause) -> GraphBreak | None:
     """The break without which a cause would not be there: each of its own is in a function that is
-    compiled by itself because of an earlier one, or calls a method of what that has left."""
+    compiled by itself because of an earlier one, calls a method of what that has left, or came
+    about when that was handled."""
+    if cause.comes_of is not None:
+        return cause.comes_of
     if _LEFT in cause.facts.called:
         return reader.break_before(cause.occurrences[0].translation)
     if any(each.left_by is None for each in cause.occurrences):
@@ -382,6 +391,8 @@ class _Reader:
         row = self._shown(first) if self._at_its_place(first) else None
         explanation = _explanation(first, kinds)
         pages = _PAGE.findall(first.reason)
+        earlier = comes_of(self._recording, first)
+        unmade = earlier is not None or is_not_rebuilt(first)
         return Cause(
             kind=kinds[0],
             then=kinds[1] if len(kinds) > 1 else "",
@@ -395,6 +406,8 @@ class _Reader:
             moment=first.moment,
             instruction=row[0] if row else None,
             occurrences=tuple(self._occurrence(each) for each in group),
+            comes_of=earlier,
+            rebuilt=not_rebuilt(self._recording, first) if unmade else None,
         )
 
     def facts(self, found: GraphBreak) -> Broken:
@@ -430,6 +443,7 @@ class _Reader:
             types=self._types(found) if row is not None else frozenset(),
             metaclass=self._metaclass(found) if kinds[0] == RAISED else "",
             around=self._loop_around(found) if len(kinds) > 1 and row is not None else "",
+            comes_of_another=comes_of(self._recording, found) is not None,
         )
 
     def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:

@@ -50,5 +50,7 @@ class Broken(msgspec.Struct, frozen=True):
     """That of a class of which an object is made there that lacks an attribute."""
     around: str = ""
     """The loop because of which the whole function is given up: `for`, `while`; empty: none."""
+    comes_of_another: bool = False
+    """Whether another break was being handled when it came about."""
     around_module: str = ""
     """What leads there that torch has around a module of the program's; empty: nothing."""

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from stepper.analysis.break_lines import cost_text
+from stepper.analysis.break_lines import cost_text, rebuilt_text
 from stepper.analysis.breaks import break_before, cause_of_one
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
@@ -260,6 +260,8 @@ def _broken(recording: Recording, event: Event) -> Here:
     if not remedy:
         leads += [Line(clip(cause.explanation, _TEXT))] if cause.explanation else []
         leads += [Line(f"Dynamo's hint: {clip(hint, _TEXT)}") for hint in cause.hints[:2]]
+    if cause.rebuilt is not None and (unmade := rebuilt_text(cause.rebuilt, recording.facts.cwd)):
+        leads.append(Line(unmade))
     leads += _callers(recording, found.moment)
     for item in cause.resume_functions[:1]:
         name = f"{walk_name(item)} {brief_compiled_name(recording, item)}"
