@@ -23,6 +23,7 @@ from stepper.analysis.failures import (
     operands,
     said_inside,
 )
+from stepper.analysis.faked import fakes_behind
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import REFUSED
@@ -34,6 +35,7 @@ from stepper.analysis.sites import Site, in_torch, program_line, site_at
 from stepper.analysis.trial_lines import Told, enough, in_vain
 from stepper.analysis.walks import nothing_to_ask_about
 from stepper.client.text import (
+    expression_text,
     function_name,
     instruction_text,
     line_text,
@@ -44,11 +46,13 @@ from stepper.client.text import (
 from stepper.model.failure import FailedStage
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.shapes import ShapeStepKind, Why
-from stepper.model.trace import MomentId, headline
+from stepper.model.trace import MomentId, Node, headline
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
 _SYMBOL = re.compile(r"\bs\d+\b")
+_GIVEN_OUT = re.compile(r"Provided `out=` shape: torch\.Size\(\[([\d, ]*)\]\)")
+"""How Dynamo words the size of what it was given for a result of another size."""
 _RAISED = 3
 """Frames of the traceback that are told, beside the program's own among them."""
 
@@ -178,8 +182,23 @@ def operand_text(
         value = msgspec.structs.replace(value, source=spelled)
     text = value_line(value)
     if value is not None and value.lazy and operand.input is not None:
-        return f"{text}  {node_meta(operand.input)}"
+        return f"{text}  {node_meta(_as_given(recording, failed, value.source, operand.input))}"
     return text
+
+
+def _as_given(recording: Recording, failed: Failed, name: str, taken: Node) -> Node:
+    """An input of the graph as the call has it: what is handed over as `out=` has its new size when
+    it is described, and Dynamo refuses it for the size that it had."""
+    given, site = _GIVEN_OUT.search(failed.failure.message), failed.sites[0]
+    if given is None or taken.meta is None or taken.moment != site.moment:
+        return taken
+    code = recording.code(recording.frame(recording.moment(site.moment).frame).code)
+    written = expression_text(code, site.instruction)
+    if not re.search(rf"\bout\s*=\s*{re.escape(name)}\s*[,)]", written):
+        return taken
+    shape = tuple(filter(None, given[1].split(", ")))
+    meta = msgspec.structs.replace(taken.meta, shape=shape, stride=None)
+    return msgspec.structs.replace(taken, meta=meta)
 
 
 def _whose(failed: Failed) -> str:
@@ -283,6 +302,9 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
         made = None if each.made_at is None or each.input else _made_at(recording, each.made_at)
         if made is not None:
             yield Line(f"         made by {line_text(made, cwd)}", each.made_at, "dim")
+    for faked in fakes_behind(recording, failed):
+        at = place_text(faked.registered, cwd)
+        yield Line(f"     {faked.operator} was traced with what the program says it returns: {at}")
     yield from _undecided(recording, failed)
     if failed.failure.stage is FailedStage.GUARDS and failed.translation is not None:
         for size in fixed_sizes(recording, failed.translation):

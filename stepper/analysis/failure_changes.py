@@ -17,6 +17,7 @@ from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.broken import Broken
 from stepper.analysis.conditions import of_range
 from stepper.analysis.failures import Failed, device_of, fixed_sizes, operands, said_inside
+from stepper.analysis.faked import change_of_fake
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
 from stepper.analysis.recompiles import apart, changes_of, failed_checks
@@ -477,5 +478,6 @@ RULES: dict[str, Rule] = {
         Remedy("call it before the compiled function: it is not allowed inside"),
         "Attempt to trace forbidden callable",
     ),
+    "fake behind": change_of_fake,
 }
 """In the order in which they are asked."""

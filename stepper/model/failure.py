@@ -66,3 +66,5 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """The innermost frames of the exception's traceback, outermost first."""
     node: str = ""
     """The FX node that was being run or lowered."""
+    fakes: tuple[tuple[str, PythonFrame], ...] = ()
+    """The operators for whose fake tensors the program had registered a function, and where."""

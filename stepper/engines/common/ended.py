@@ -19,6 +19,7 @@ import torch
 
 from stepper._C import frame_locals
 from stepper.debuggee.evaluator import shorten
+from stepper.engines.common import fakes
 from stepper.engines.common.known import KnownEntry
 from stepper.engines.common.node_words import stack_of
 from stepper.engines.common.python_stack import (
@@ -120,6 +121,7 @@ def _failure(
         message=words_of(error),
         python_stack=tuple(place_of(*each) for each in callers[-MAX_PYTHON_FRAMES:]),
         raised=tuple(place_of(*each) for each in frames[at:][-MAX_RAISED_FRAMES:]),
+        fakes=fakes.registered(is_program),
         **known,
     )
 

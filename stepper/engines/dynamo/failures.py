@@ -20,6 +20,7 @@ from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 from stepper._C import shortened
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
+from stepper.engines.common import fakes
 from stepper.engines.common.ended import Frames, words_of
 from stepper.engines.common.node_words import stack_of
 from stepper.engines.common.python_stack import (
@@ -103,6 +104,7 @@ def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failu
         or stack_of(getattr(node, "stack_trace", None)),
         raised=tuple(place_of(*each) for each in deepest[-MAX_RAISED_FRAMES:]),
         node="" if node is None else node.name,
+        fakes=fakes.registered(is_program),
     )
 
 
