@@ -32,6 +32,7 @@ HANDED_OVER = frozenset(
 )  # fmt: skip
 """What is never a symbol, and can be made the same where a value is handed over."""
 _NONE = "NoneType"
+_CLOSURE = "__closure__"
 _SEQUENCES = ("list", "tuple")
 _CODE = ".__code__"
 _ARGUMENTS = {
@@ -127,8 +128,8 @@ def _of_sequences(it: Changing) -> str:
     if not set(_SEQUENCES).issuperset(map(text_of, it.series.values)):
         return ""
     return (
-        f"Pass {it.name} always as the same type; a list and a tuple of the same things need an "
-        "entry each."
+        f"{'Keep' if have(it) == 'keep' else 'Pass'} {it.name} always as the same type; a list and "
+        "a tuple of the same things need an entry each."
     )
 
 
@@ -221,10 +222,27 @@ def _takes_keywords(it: Changing) -> bool:
 
 
 def have(it: Changing) -> str:
-    """What a program does with a value: nobody hands over a part of `self`, or of a global."""
+    """What a program does with a value: nobody hands over a part of `self`, or of a global, or what
+    a function has from the one around it."""
     path = path_of(it.name)
     own = path is not None and path.root == "self" and path.steps
-    return "keep" if own or it.series.source.startswith("G[") else "hand over"
+    there = it.series.source.startswith("G[") or _CLOSURE in it.series.source or _from_around(it)
+    return "keep" if own or there else "hand over"
+
+
+def _from_around(it: Changing) -> bool:
+    """Whether the function has it, or what it is a part of, from the function around it."""
+    path = path_of(it.name)
+    rows = it.recording.code(it.history.code).instructions
+    ways = {row.opname for row in rows if path is not None and row.argrepr == path.root}
+    return "LOAD_DEREF" in ways and "MAKE_CELL" not in ways
+
+
+def _each_object(it: Changing) -> str:
+    """How a sentence begins about what changes: an argument, or what stands somewhere."""
+    path = path_of(it.name)
+    argument = have(it) == "hand over" and path is not None and not path.steps
+    return f"Each object that {'is handed over as' if argument else 'stands in'} {it.name}"
 
 
 def _keys(it: Changing) -> str:
@@ -313,8 +331,8 @@ def _few_objects(it: Changing) -> str:
             "hand over what differs."
         )
     return (
-        f"Each object that is handed over as {it.name} is compiled by itself: what was traced was "
-        "read from it. If there are few, that is the price."
+        f"{_each_object(it)} is compiled by itself: what was traced was read from it. If there are "
+        "few, that is the price."
     )
 
 
@@ -331,9 +349,9 @@ def _object_again(it: Changing) -> str:
     if _has_died(it):
         return ""
     return (
-        f"Each object that is handed over as {it.name} is compiled by itself. If there are few, as "
-        "the layers of a model, that is the price; if the program makes one for each call, make it "
-        "once, outside, and hand over that one."
+        f"{_each_object(it)} is compiled by itself. If there are few, as the layers of a model, "
+        "that is the price; if the program makes one for each call, make it once, outside, and "
+        f"{have(it)} that one."
     )
 
 
@@ -371,7 +389,7 @@ def _inference_tensor(it: Changing) -> str:
         return ""  # it is made where it is called, or at least it would not be enough
     return (
         f"{it.name} was made under torch.inference_mode in one call and not in another: make it "
-        f"under one, or hand over {it.name}.clone(), made outside of that mode."
+        f"under one, or {have(it)} {it.name}.clone(), made outside of that mode."
     )
 
 

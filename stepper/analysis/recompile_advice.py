@@ -335,11 +335,13 @@ def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
 
 
 def _worded(entries: Entries, change: object, found: list[Advice]) -> str:
-    """A change, of a mark with what else is marked likewise."""
+    """A change with what it is for; of a mark, which names that, with what else is marked
+    likewise."""
+    about = [each for each in found if change in each.changes[-1:]]
+    series = [one for one in entries.history.series if any(_about(one, each) for each in about)]
     if not isinstance(change, MarkSize):
-        return str(change)
-    about = [each for each in found if change in each.changes]
-    series = [one for one in entries.history.series for each in about if _about(one, each)]
+        names = [one.aspect.of(Changing(entries, one).spell(one.source)) for one in series]
+        return f"{change} (for {_some(names)})" if any(names) else str(change)
     others = Changing(entries, series[0]).and_others if series else ""
     unsure = ", where nothing takes its value" if change.how == "mark_unbacked" else ""
     spell = spelled if not series else Changing(entries, series[0]).spell
@@ -354,9 +356,12 @@ def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:
     left = [each for each in entries.history.series if (each.source, each.aspect) not in changed]
     if left:
         spell = Changing(entries, left[0]).spell
-        parts = [each.aspect.of(spell(each.source)) for each in left[:TOLD]]
-        names = [*filter(None, parts)]
-        yield " ".join(["and what else changes", *([f"({', '.join(names)})"] if names else [])])
+        names = _some([each.aspect.of(spell(each.source)) for each in left])
+        yield " ".join(["and what else changes", *([f"({names})"] if names else [])])
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(filter(None, dict.fromkeys(names[:TOLD])))
 
 
 def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:

@@ -142,7 +142,7 @@ def _order_of_keys(it: Changing) -> Advice | None:
     if key is None:
         return None
     return it.advise(
-        f"The order of the keys is a constant of the graph: hand over {key['dict']} always with "
+        f"The order of the keys is a constant of the graph: {have(it)} {key['dict']} always with "
         "the same keys in the same order."
     )
 

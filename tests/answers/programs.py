@@ -31,6 +31,7 @@ from tests.answers import (  # noqa: F401
     swept_eighth,
     swept_eleventh,
     swept_fifth,
+    swept_fourteenth,
     swept_fourth,
     swept_ninth,
     swept_seventh,

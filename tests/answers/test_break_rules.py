@@ -19,6 +19,7 @@ from tests.answers.running import Recorded
 pytestmark = pytest.mark.slow
 
 AGAINST = {
+    "made anew": "iterator_that_is_returned",
     "print": "warning",
     "builtin": "keyword_of_uniform",
     "warnings.warn": "own_function_named_warn",
@@ -152,6 +153,7 @@ FAILURES = {
     "nothing to run": ("backend_that_returns_nothing", "backend_that_fails"),
     "faked": ("fake_that_asks_its_data", "asked_whether_a_count_is_odd"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
+    "fake behind": ("pooled_by_a_wrong_fake", "shapes_that_do_not_fit"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
 
