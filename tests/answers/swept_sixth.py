@@ -259,7 +259,7 @@ def rows_and_their_number(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause=("x.shape[0] changes: 1, 3", "times changes: 1.0, 2.0"),
-    advice="Change all of it: torch.compile(dynamic=True) (for value of times); mark_unbacked(x, 0)",
+    advice="Change all of it: torch.compile(dynamic=True) (for value of times); mark_unbacked",
     counts=(2, 1),
     function="times_of_rows",
 )  # fmt: skip
