@@ -133,10 +133,12 @@ IN_ANALYSIS = {
     },
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {
-        "": "torch's: how a symbol is called",
+        "": "torch's: how a symbol is called, and the size of what it was given",
+        "_as_given": "torch's message, and the program's text",
         "_failed": "torch's message, into its lines",
         "_symbols_in": "torch's message, for what it calls symbols",
     },
+    "faked.py": {"fakes_behind": "torch's: the name of an operator"},
     "failure_trials.py": {"ways_for": "the name of an exception's class"},
     "failures.py": {
         "": "torch's message, and its names of operators",
@@ -273,6 +275,11 @@ IN_ANALYSIS = {
         "_of_type": "torch's sources",
     },
     "compared_sizes.py": {"_operator": "an instruction's argument, in dis' words"},
+    "rebuilt.py": {
+        "": "torch's: what could not be made",
+        "is_not_rebuilt": "torch's kind of a break",
+        "_what": "torch's: what could not be made",
+    },
     "recompile_advice.py": {"_told": "torch's sources"},
     "replays.py": {
         "": "torch's logs and warnings",

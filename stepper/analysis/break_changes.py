@@ -224,6 +224,9 @@ _WORDS = {
     "Operator does not support running with fake tensors": (
         "register what it returns for a fake tensor: torch.library.register_fake"
     ),
+    "invalid call to builtin op handler": (
+        "write out in a loop what the builtin does, or use torch functions"
+    ),
     "Reconstruction failure": (
         "return what it is made from, and make it in the caller; likewise where it is kept as an "
         "attribute of an object"

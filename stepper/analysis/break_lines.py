@@ -24,6 +24,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.program import PythonFrame
+from stepper.model.trace import GraphBreak
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
@@ -151,14 +152,17 @@ def _cause(
 
 
 def _comes_of(cause: Cause, numbers: Mapping[int, int], cwd: str) -> str:
-    """`comes of 2, at net.py:9: what is needed after that break is made anew for the rest`."""
+    """`comes of 2: what is needed after that break is made anew for the rest`."""
     earlier = cause.comes_of
     assert earlier is not None
-    number = numbers.get(earlier.id)
-    by = "another break" if number is None else str(number)
-    at = earlier.user_stack[0] if earlier.user_stack else None
-    where = f", at {short_path(at.filename, cwd)}:{at.line}" if at is not None else ""
-    return f"comes of {by}{where}: what is needed after that break is made anew for the rest"
+    by = str(numbers.get(earlier.id, "")) or f"a break at {_leading(earlier, cwd)}"
+    return f"comes of {by}: what is needed after that break is made anew for the rest"
+
+
+def _leading(found: GraphBreak, cwd: str) -> str:
+    """The line of the compiled function that breaks, or leads there."""
+    at = found.user_stack[0]
+    return f"{short_path(at.filename, cwd)}:{at.line}"
 
 
 def rebuilt_text(rebuilt: Rebuilt, cwd: str) -> str:
@@ -230,8 +234,7 @@ def _occurrence(
         by = "a break" if number is None else str(number)
         left = "what calls it"
         if found.left_by.resumes:
-            at = found.left_by.user_stack[0]
-            left = f"the call at {short_path(at.filename, cwd)}:{at.line}"
+            left = f"the call at {_leading(found.left_by, cwd)}"
         yield Line(f"     compiled by itself since {by} leaves {left} to Python", moment)
     for text in _way(found.found.user_stack, cwd):
         yield Line(f"     {text}", moment, "dim")

@@ -55,7 +55,7 @@ def change_of_fake(recording: Recording, failed: Failed) -> Remedy | None:
     for each in fakes_behind(recording, failed):
         return Remedy.telling(
             f"see that {place_text(each.registered)} says of {each.operator} what it returns, with "
-            "torch.library.opcheck: the sizes here come from that"
+            "torch.library.opcheck: what is known of the tensors here comes from that"
         )
     return None
 

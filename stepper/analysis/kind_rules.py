@@ -240,6 +240,8 @@ def _from_around(it: Changing) -> bool:
 
 def _each_object(it: Changing) -> str:
     """How a sentence begins about what changes: an argument, or what stands somewhere."""
+    if it.name == "self":
+        return "Each object that the method is called on"
     path = path_of(it.name)
     argument = have(it) == "hand over" and path is not None and not path.steps
     return f"Each object that {'is handed over as' if argument else 'stands in'} {it.name}"
@@ -351,7 +353,7 @@ def _object_again(it: Changing) -> str:
     return (
         f"{_each_object(it)} is compiled by itself. If there are few, as the layers of a model, "
         "that is the price; if the program makes one for each call, make it once, outside, and "
-        f"{have(it)} that one."
+        f"{'call it on' if it.name == 'self' else have(it)} that one."
     )
 
 

@@ -14,7 +14,7 @@ import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.conditions import LEAVES
-from stepper.analysis.handed_on import spelling
+from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.recompile_savings import Changed, Savings
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
@@ -22,7 +22,7 @@ from stepper.analysis.recompiles import Change, apart, changes_of, recompilation
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.sources import CODE, path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
-from stepper.client.text import place_text, plural
+from stepper.client.text import one_line, place_text, plural
 from stepper.model.change import Dynamic, MarkSize, Setting
 from stepper.model.datum import text_of
 from stepper.model.failure import OUTSIDE, FailedStage
@@ -356,8 +356,14 @@ def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:
     left = [each for each in entries.history.series if (each.source, each.aspect) not in changed]
     if left:
         spell = Changing(entries, left[0]).spell
-        names = _some([each.aspect.of(spell(each.source)) for each in left])
+        names = _some([_left_name(each, spell) for each in left])
         yield " ".join(["and what else changes", *([f"({names})"] if names else [])])
+
+
+def _left_name(series: Series, spell: Spelling) -> str:
+    if series.condition and not series.values:
+        return f"whether {spell(one_line(series.condition))}"
+    return series.aspect.of(spell(series.source))
 
 
 def _some(names: list[str]) -> str:

@@ -383,6 +383,8 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
     else:
         headline = f"{name} is {left.value}: the conditions on sizes together leave nothing else"
     yield Line(f"{title}: {headline}", symbol.born.moment, "title")
+    if item.outcome is Outcome.SKIPPED:
+        yield Line("  that is not compiled, but given up: why-break says why", role="dim")
     yield from _born(recording, size, symbol)
     if symbol.fixed:
         for step in size.fixed_by:

@@ -206,7 +206,7 @@ def failure_at(
         user_line=guard.user_line,
         saw=check.actual if guard.kind in LEAVES else UNKNOWN,
         # A lookup says of a value that is there in what it differs.
-        missing=bool(check.why and not differences and check.actual == UNKNOWN),
+        missing=bool(not state and check.why and not differences and check.actual == UNKNOWN),
         moment=check.moment or None,
         nanoseconds=check.nanoseconds,
         behind=behind,

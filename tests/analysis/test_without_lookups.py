@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
+
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.recording.reader import Recording
@@ -56,10 +58,11 @@ with torch.no_grad():
 """
 
 
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
 def test_the_state_of_torch_is_compared_with_each_entry(
-    recorded: Recorded, program: Callable[[str], str]
+    recorded: Recorded, program: Callable[[str], str], engine: str
 ) -> None:
-    text = _answer(recorded(program(STATES)))
+    text = _answer(recorded(program(STATES), "--engine", engine))
     assert "grad_mode changes: True, False  (1 of 2)" in text
     assert "always the same grad mode" in text
     assert text.count("grad_mode: expected True, actual False") == 2

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
-from torch import ones
+from torch import nn, ones
 
 from tests.answers.cases import Run, case
 
 
 @case(
     "", "why-break",
-    cause=("Reconstruction failure", "comes of 1, at", "what cannot be made: marks (SetIterator)"),
+    cause=("Reconstruction failure", "comes of 1: ", "what cannot be made: marks (SetIterator)"),
     advice="print outside of the compiled function",
     counts=(0, 1),
 )  # fmt: skip
@@ -34,7 +35,7 @@ def iterator_across_a_print(run: Run) -> None:
     "", "why-break",
     cause=("Read uninitialized cell", "what cannot be made: drawn", "halves_in_turn()"),
     advice="avoid the break that it comes of; or use up what cannot be made before that line",
-    counts=(1, 1),
+    counts=(0, 1),
     function="halves_in_turn",
 )  # fmt: skip
 def generator_across_a_break(run: Run) -> None:
@@ -111,6 +112,90 @@ def result_of_another_size(run: Run) -> None:
 
     with run.failing():
         squared_into(ones(3, 3), torch.empty(3, 3) if run.remedied else torch.empty(2, 2))
+
+
+@case(
+    "", "why-break",
+    cause=("Observed exception", "unsupported operand type(s) for %"),
+    advice="Dynamo writes no number into a text by % that is a symbol: use an f-string",
+    counts=(0, 1),
+)  # fmt: skip
+def size_written_by_percent(run: Run) -> None:
+    names: dict[str, int] = {}
+
+    def compiled_name(size: int) -> str:
+        return f"of {size}" if run.remedied else "of %d" % size  # noqa: UP031  # cause
+
+    @partial(run.compile, dynamic=True)
+    def counted_by_name(x: Any) -> Any:
+        names[compiled_name(x.shape[0])] = 1
+        return x * 2
+
+    counted_by_name(ones(7))
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is free", "that is not compiled, but given up: why-break says why"),
+    counts=(0, 1),
+)  # fmt: skip
+def size_of_what_is_given_up(run: Run) -> None:
+    """A symbol of what was never compiled is no answer by itself."""
+
+    @partial(run.compile, dynamic=True)
+    def given_up(x: Any) -> Any:
+        y = x * x.shape[0]  # cause
+        if not run.remedied:
+            torch._dynamo.skip_frame("for the bench")
+        return y
+
+    given_up(ones(7))
+
+
+@case(
+    "", "why-break",
+    cause=("invalid call to builtin op handler", "TypeError when trying to handle op max"),
+    advice="write out in a loop what the builtin does, or use torch functions",
+    counts=(1, 1),
+)  # fmt: skip
+def largest_by_a_key(run: Run) -> None:
+    @run.compile
+    def largest(xs: Any) -> Any:
+        if run.remedied:
+            return torch.where(xs[0].sum() > xs[1].sum(), *xs)
+        return max(xs, key=lambda x: x.sum())  # cause
+
+    largest([ones(2), ones(2) * 2])
+
+
+@case(
+    "", "why-recompile",
+    cause="x.shape[0] changes: 2 <= x.shape[0] <= 4 does not hold",
+    advice="Dynamo has made x.shape[0] a symbol by itself",
+    counts=(5, 1),
+    never=("self.cos.shape[0], x.shape[0])",),
+)  # fmt: skip
+def positions_that_grow(run: Run) -> None:
+    """As positional embeddings grow theirs."""
+
+    class Positions(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.known = 4
+            self.register_buffer("cos", ones(4))
+
+        def forward(self, x: Any) -> Any:
+            if x.shape[0] > self.known:  # cause
+                self.known = x.shape[0]
+                self.cos = ones(x.shape[0])
+            return x * self.cos[: x.shape[0]]
+
+    positions = Positions()
+    if run.remedied:
+        positions.known, positions.cos = 16, ones(16)
+    compiled = run.compile(positions, dynamic=True if run.remedied else None)
+    for size in (3, 4, 6, 5, 9):
+        compiled(ones(size))
 
 
 @case(
