@@ -15,7 +15,8 @@ from tests.answers.running import Recorded
 from tests.answers.test_here import NOTABLE
 
 MOST = 400
-"""Events that one answer may read: of one moment there are up to 181."""
+"""Events that one answer may read, beside those of the moment that is asked about: where the
+program runs functions of its own without the compiler, one has hundreds."""
 
 ABOUT = {"function": "activations_of_layers", "expression": "x.shape[0]"}
 
@@ -49,6 +50,7 @@ def test_a_question_about_a_moment(recorded: Recorded, read: list[int]) -> None:
     moments = sorted({event.moment for event in recording.events(kinds=NOTABLE)})
     assert len(moments) > 1_000
     for moment in moments[::29]:
+        there = len(recording.events(after=moment - 1, before=moment + 1))
         read.clear()
         why_here(recording, moment)
-        assert sum(read) < MOST, moment
+        assert sum(read) < MOST + there, moment
