@@ -7,12 +7,10 @@ they are read there and not called.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import FunctionType
 
-from torch._library.custom_ops import OPDEFS
-from torch._library.simple_registry import singleton
-
+from stepper.engines.common.versions import fakes
 from stepper.model.program import PythonFrame
 from stepper.uncompiled import keep_out
 
@@ -21,23 +19,14 @@ _MOST = 100
 
 def registered(is_program: Callable[[str], bool]) -> tuple[tuple[str, PythonFrame], ...]:
     """Each operator's name with where the program's function for its fake tensors begins."""
-    found: list[tuple[str, PythonFrame]] = []
-    for name, entry in [*singleton._data.items()]:
-        for function in _functions(name, entry.fake_impl.kernel):
+    found: dict[str, PythonFrame] = {}
+    for name, function in fakes():
+        if type(function) is FunctionType and name not in found and len(found) < _MOST:
             code = function.__code__
-            if is_program(code.co_filename) and len(found) < _MOST:
+            if is_program(code.co_filename):
                 place = PythonFrame(code.co_filename, code.co_firstlineno, code.co_qualname)
-                found.append((name, place))
-                break
-    return tuple(found)
-
-
-def _functions(name: str, kernel: object) -> Iterator[FunctionType]:
-    """The function that is registered; of an operator that torch.library.custom_op has made, torch
-    has one of its own, which calls the program's."""
-    for each in (getattr(kernel, "func", None), getattr(OPDEFS.get(name), "_abstract_fn", None)):
-        if type(each) is FunctionType:
-            yield each
+                found[name] = place
+    return tuple(found.items())
 
 
 keep_out()

@@ -14,11 +14,14 @@ import os
 import pickle
 import sys
 import traceback
+from collections.abc import Iterator
 from types import CodeType
 from typing import Any
 
 import torch
 import torch.fx
+from torch._library.custom_ops import OPDEFS
+from torch._library.simple_registry import singleton as _operators
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.overrides import _get_current_function_mode_stack
 from torch.utils import _device
@@ -171,6 +174,15 @@ _NUMPY = {
     "numpy_operator_wrapper": "operator.{}",
 }
 """What Dynamo puts into a graph for functions of numpy, methods of its arrays, and operators."""
+
+
+def fakes() -> Iterator[tuple[str, object]]:
+    """What is registered for fake tensors, with the operator's name. Of an operator that
+    `torch.library.custom_op` has made torch has a function of its own, which calls the program's;
+    that comes next."""
+    for name, entry in [*_operators._data.items()]:
+        yield name, getattr(entry.fake_impl.kernel, "func", None)
+        yield name, getattr(OPDEFS.get(name), "_abstract_fn", None)
 
 
 def numpy_name(value: object) -> str:
