@@ -170,6 +170,10 @@ class BuiltinSource(Source):
     def scope(self) -> dict[str, object]:
         return {"__builtins_dict__": self.namespace}
 
+    def missing(self) -> str:
+        """The expression that says that there is no such builtin."""
+        return f"{self.builtin_name!r} not in __builtins_dict__"
+
 
 @dataclass(frozen=True, eq=False)
 class ConstantSource(Source):

@@ -398,7 +398,7 @@ _NOT_IN_PLACE: dict[object, Operation] = {
 _ARGUMENTS: dict[object, tuple[int, int]] = {
     len: (1, 1), builtins.iter: (1, 2), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
     set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
-    sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1),
+    sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1), repr: (1, 1),
     getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
@@ -707,6 +707,11 @@ def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
     ):
         return None
     return ConstantVariable(str(value), **VariableTracker.propagate(args))
+
+
+@handles(repr)
+def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    return args[0].shown(tx) if isinstance(args[0], ExceptionVariable) else None
 
 
 @handles(type)

@@ -12,13 +12,16 @@ graph breaks while it is handled, the break is before the instruction that raise
 from __future__ import annotations
 
 import builtins
+import inspect
 import types
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of, place_of
+from stepper.native.polyfills import is_polyfill
 from stepper.native.source import AttrSource, GetItemSource, Source
 from stepper.native.variables.base import (
     Arguments,
@@ -28,6 +31,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.support.words import Classes, qualified_name
 
@@ -106,18 +110,21 @@ class ExceptionVariable(VariableTracker):
 
     cls: its class's tracker.
     args: what its class was called with; an `__init__` of its own may have stored other `args`.
+    fields: what Python has stored in it beside them.
     """
 
     def __init__(
         self,
         cls: VariableTracker,
         args: Sequence[VariableTracker],
+        fields: Mapping[str, object] = MappingProxyType({}),
         **options: Unpack[TrackerOptions],
     ) -> None:
         options.setdefault("mutation_type", AttributeMutationNew())
         super().__init__(**options)
         self.cls = cls
         self.args = list(args)
+        self.fields = fields
 
     def describe(self) -> str:
         return qualified_name(self.python_type())
@@ -155,6 +162,10 @@ class ExceptionVariable(VariableTracker):
                 return self.cls
             case "value" if self.python_type() is StopIteration:
                 return self.args[0] if self.args else ConstantVariable(None)
+            case "add_note":
+                return BoundBuiltinMethod(self, name, guards=self.guards)
+        if name in self.fields:
+            return ConstantVariable(self.fields[name])
         return self.attribute_of_class(tx, name)
 
     def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
@@ -182,6 +193,36 @@ class ExceptionVariable(VariableTracker):
         elif has(kind, name) or lookup(kind, "__setattr__") is not _SETATTR:
             raise self.refuse(f"assignment to attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        from stepper.native.variables.lists import ListVariable
+
+        texts = [arg.python_type() for arg in args] == [str] and not kwargs
+        if name != "add_note" or not texts or has(self.python_type(), "__notes__"):
+            return super().call_method(tx, name, args, kwargs)
+        notes = tx.output.side_effects.load_attr(self, "__notes__")
+        if notes is None:
+            notes = ListVariable.new([], self.guards)
+            self.var_setattr(tx, "__notes__", notes)
+        return tx.realize(notes).call_method(tx, "append", args, {})
+
+    def shown(self, tx: Translator) -> VariableTracker:
+        """`repr(exception)`."""
+        from stepper.native.variables.folding import fold
+
+        found = lookup(self.python_type(), "__repr__")
+        if type(found) is types.FunctionType:
+            return self.attribute_of_class(tx, "__repr__").call_function(tx, [], {})
+        if found is not BaseException.__repr__:
+            raise self.refuse("repr()")
+        name, arguments = self.python_type().__name__, self._arguments(tx)
+
+        def show(*args: object) -> str:
+            return f"{name}({args[0]!r})" if len(args) == 1 else f"{name}{args!r}"
+
+        return fold(show, arguments.unpack(tx), {}).with_guards(arguments.guards)
 
     def text(self, tx: Translator) -> VariableTracker:
         """`str(exception)`."""
@@ -276,17 +317,18 @@ def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedExceptio
     return ObservedException(value, f"{value.describe()}({', '.join(text)}) is raised", again=again)
 
 
-def observed(kind: type[BaseException], *args: object) -> Unsupported:
+def observed(kind: type[BaseException], *args: object, **fields: object) -> Unsupported:
     """To be raised where an operation of the program raises an exception of these constants."""
     trackers = [
         arg.tracker if isinstance(arg, TrackedKey) else ConstantVariable(arg) for arg in args
     ]
-    return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers))
+    return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers, fields))
 
 
 def no_attribute(kind: type, name: str) -> Unsupported:
     """To be raised where an object of this class has no such attribute."""
-    return observed(AttributeError, f"{_C.class_name(kind)!r} object has no attribute {name!r}")
+    text = f"{_C.class_name(kind)!r} object has no attribute {name!r}"
+    return observed(AttributeError, text, name=name)
 
 
 def observed_error(error: Exception) -> Unsupported:
@@ -294,3 +336,50 @@ def observed_error(error: Exception) -> Unsupported:
     if type(error) in _KNOWN and all(map(is_constant, error.args)):
         return observed(type(error), *error.args)
     return unimplemented(f"{type(error).__name__}: {error}")
+
+
+_NOTHING = (lambda: None).__code__
+
+
+def misfit(
+    fn: types.FunctionType, args: Arguments, kwargs: Keywords, defaults: Keywords
+) -> Unsupported:
+    """To be raised where arguments do not fit a function. What is raised says one that has the same
+    parameters, and does nothing."""
+    code = fn.__code__
+    if is_polyfill(code):
+        return unimplemented(f"TypeError: the arguments of {fn.__qualname__} do not fit")
+    bare = code.replace(
+        co_code=_NOTHING.co_code, co_consts=_NOTHING.co_consts, co_names=(), co_freevars=(),
+        co_cellvars=(), co_exceptiontable=b"", co_linetable=_NOTHING.co_linetable,
+        co_flags=code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS) | _NOTHING.co_flags,
+    )  # fmt: skip
+    asked = types.FunctionType(bare, {}, fn.__name__)
+    asked.__qualname__ = fn.__qualname__
+    given = len(defaults.keys() & {*code.co_varnames[: code.co_argcount]})
+    asked.__defaults__ = fn.__defaults__ or (None,) * given
+    asked.__kwdefaults__ = fn.__kwdefaults__ or dict.fromkeys(defaults)
+    try:
+        asked(*(None,) * len(args), **dict.fromkeys(kwargs))
+    except TypeError as error:
+        return observed_error(error)
+    return unimplemented(f"a call of {fn.__qualname__} with these arguments")
+
+
+def cannot_unpack(value: VariableTracker, before: int, after: int | None = None) -> Unsupported:
+    """To be raised where a value is not unpacked to so many variables, `after`: those behind one that
+    takes the rest. What is raised says another value that has as many items."""
+    items = getattr(value, "items", None)
+    kind = value.python_type()
+    if value.is_python_constant() and not isinstance(items, list):
+        example = value.as_python_constant()
+    elif kind in (list, tuple) and isinstance(items, list):
+        example = kind([None] * len(items))
+    else:
+        return unimplemented("ValueError: not as many values to unpack")
+    rest = [] if after is None else ["*_", *["_"] * after]
+    try:
+        exec(f"[{', '.join(['_'] * before + rest)}] = value", {"value": example})
+    except (TypeError, ValueError) as error:
+        return observed_error(error)
+    return value.refuse("iteration")

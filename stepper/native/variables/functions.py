@@ -29,7 +29,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
-from stepper.native.variables.exceptions import no_attribute
+from stepper.native.variables.exceptions import ObservedException, misfit, no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.namespace import global_source, stored_in
@@ -266,7 +266,25 @@ class UserFunctionVariable(BaseUserFunctionVariable):
         for name, value in (fn.__kwdefaults__ or {}).items():
             if name not in filled:
                 defaults[name] = self._default(tx, source, name, value)
-        return bind_arguments(tx, fn, args, kwargs, defaults)
+        try:
+            return bind_arguments(tx, fn, args, kwargs, defaults)
+        except ObservedException:
+            self._guard_signature(tx)
+            raise
+
+    def _guard_signature(self, tx: Translator) -> None:
+        """Have checked what is told of arguments that do not fit."""
+        if self.source is None:
+            return
+        name, fn = self.source.name(), self.fn
+        told = f"({name}.__qualname__, {name}.__defaults__ and len({name}.__defaults__), "
+        told += f"{name}.__kwdefaults__ and [*{name}.__kwdefaults__])"
+        positional, named = fn.__defaults__, fn.__kwdefaults__
+        is_now = fn.__qualname__, positional and len(positional), named and [*named]
+        install = tx.output.install_guard
+        tx.output.chosen(
+            install(self.source, GuardBuilder.EXPRESSION, name=f"{told} == {is_now!r}")
+        )
 
     def _guard_count(self, tx: Translator, count: int) -> None:
         """Have checked how many defaults there are: it says whose the first is."""
@@ -463,7 +481,11 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
         if isinstance(named, ConstDictVariable):
             defaults.update((str(name), value) for name, value in named.items.items())
-        return bind_arguments(tx, self.get_function(), args, kwargs, defaults)
+        function = self.get_function()
+        qualname = tx.output.side_effects.load_attr(self, "__qualname__")
+        if isinstance(qualname, ConstantVariable):
+            function.__qualname__ = qualname.value
+        return bind_arguments(tx, function, args, kwargs, defaults)
 
     def parts(self) -> Sequence[VariableTracker]:
         return list(self.attributes.values())
@@ -506,7 +528,6 @@ def bind_arguments(
     code = fn.__code__
     names = code.co_varnames[: code.co_argcount]
     keyword_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
-    mismatch = unimplemented(f"TypeError: the arguments of {fn.__qualname__} do not fit")
     bound = dict(zip(names, args, strict=False))
     rest = args[len(names) :]
     at = code.co_argcount + code.co_kwonlyargcount
@@ -514,13 +535,13 @@ def bind_arguments(
         bound[code.co_varnames[at]] = TupleVariable(rest, **VariableTracker.propagate(rest))
         at += 1
     elif rest:
-        raise mismatch
+        raise misfit(fn, args, kwargs, defaults)
     named: dict[object, VariableTracker] = {}
     by_name = {*names[code.co_posonlyargcount :], *keyword_only}
     for name, value in kwargs.items():
         if name in by_name:
             if name in bound:
-                raise mismatch
+                raise misfit(fn, args, kwargs, defaults)
             bound[name] = value
         else:
             named[name] = value
@@ -528,11 +549,11 @@ def bind_arguments(
         options = VariableTracker.propagate(list(named.values()))
         bound[code.co_varnames[at]] = ConstDictVariable.new(named, options["guards"])
     elif named:
-        raise mismatch
+        raise misfit(fn, args, kwargs, defaults)
     for name in (*names, *keyword_only):
         if name not in bound:
             if name not in defaults:
-                raise mismatch
+                raise misfit(fn, args, kwargs, defaults)
             bound[name] = defaults[name]
     return bound
 

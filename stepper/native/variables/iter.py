@@ -22,6 +22,7 @@ from stepper.native.variables.dicts import (
     DictViewVariable,
 )
 from stepper.native.variables.exceptions import observed
+from stepper.native.variables.folding import fold
 from stepper.native.variables.lists import (
     BaseListVariable,
     RangeVariable,
@@ -366,6 +367,8 @@ def iterate(tx: Translator, value: VariableTracker) -> IteratorVariable:
         return ElementIteratorVariable.begin(tx, value)
     if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
         return ConstantIteratorVariable(value, **options)
+    if isinstance(value, ConstantVariable):
+        raise fold(iter, [value], {}).refuse("iteration")
     if (lazy := value.lazy_iterator(tx)) is not None:
         assert isinstance(lazy, IteratorVariable)
         return lazy

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper import _C
 from stepper.native import polyfills
 from stepper.native.guards.class_dicts import (
     MISSING,
@@ -176,6 +177,9 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if self.value is torch.Tensor and is_graph_method(name):
             require(tx.output, torch.Tensor, name)
             return TensorMethodVariable(name, guards=self.guards)
+        if found is MISSING and not self.has_attribute(tx, name):
+            text = f"type object {_C.class_name(self.value)!r} has no attribute {name!r}"
+            raise observed(AttributeError, text, name=name)
         return self.attribute(tx, AttrSource(self.source, name), found).with_guards(self.guards)
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:

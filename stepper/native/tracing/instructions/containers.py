@@ -15,7 +15,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
-from stepper.native.variables.exceptions import ExceptionVariable
+from stepper.native.variables.exceptions import ExceptionVariable, cannot_unpack
 from stepper.native.variables.folding import fold
 from stepper.native.variables.iter import iterate
 from stepper.native.variables.lists import (
@@ -106,22 +106,26 @@ class ContainerInstructions(Translator):
 
     def UNPACK_SEQUENCE(self, inst: Instruction) -> None:
         value = self.pop()
+        if isinstance(value, ConstantVariable) and not isinstance(value.value, str | bytes):
+            raise cannot_unpack(value, inst.argval)
         items = value.unpack(self)
         self.output.chosen_by(value)
         if len(items) != inst.argval:
-            raise unimplemented("ValueError: not as many values to unpack")
+            raise cannot_unpack(value, inst.argval)
         for item in reversed(items):
             self.push(item.with_guards(value.guards))
 
     def UNPACK_EX(self, inst: Instruction) -> None:
         before, after = inst.argval & 0xFF, inst.argval >> 8
         value = self.pop()
+        if isinstance(value, ConstantVariable) and not isinstance(value.value, str | bytes):
+            raise cannot_unpack(value, before, after)
         iterator = iterate(self, value)
         first = iterator.take(self, before)
         rest = self.output.side_effects.latest(iterator).listed(self)
         self.output.chosen_by(value)
         if len(first) < before or len(rest) < after:
-            raise unimplemented("ValueError: not enough values to unpack")
+            raise cannot_unpack(value, before, after)
         end = len(rest) - after
         middle = ListVariable.new(rest[:end], value.guards)
         for item in reversed([*first, middle, *rest[end:]]):

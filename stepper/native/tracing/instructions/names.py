@@ -10,7 +10,7 @@ import torch
 
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
-from stepper.native.exc import unimplemented
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.class_dicts import MISSING
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.polyfills import is_polyfill
@@ -23,7 +23,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
-from stepper.native.variables.exceptions import ExceptionClassVariable
+from stepper.native.variables.exceptions import ExceptionClassVariable, observed
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.lists import TupleVariable
@@ -69,7 +69,7 @@ class NameInstructions(Translator):
     def _load_fast(self, name: str) -> None:
         found = self.symbolic_locals.get(name)
         if found is None:
-            raise unimplemented(f"UnboundLocalError: {name}")
+            raise unbound(name)
         value = self.realize(found)
         if value is not found:
             self.symbolic_locals[name] = value
@@ -105,7 +105,7 @@ class NameInstructions(Translator):
 
     def DELETE_FAST(self, inst: Instruction) -> None:
         if inst.argval not in self.symbolic_locals:
-            raise unimplemented(f"UnboundLocalError: {inst.argval}")
+            raise unbound(inst.argval)
         del self.symbolic_locals[inst.argval]
 
     def MAKE_CELL(self, inst: Instruction) -> None:
@@ -194,11 +194,15 @@ class NameInstructions(Translator):
         source = self._global_source(name)
         if name in self.f_globals:
             return self.build(source, self.f_globals[name])
+        install = self.output.install_guard
+        guards = install(source, GuardBuilder.EXPRESSION, name=source.missing())
         if name not in self.f_builtins:
-            raise unimplemented(f"NameError: {name}")
-        guards = self.output.install_guard(source, GuardBuilder.EXPRESSION, name=source.missing())
-        builtin = self.build(BuiltinSource(name, self.f_builtins), self.f_builtins[name])
-        return builtin.with_guards(guards)
+            builtin = BuiltinSource(name, self.f_builtins)
+            guards |= install(builtin, GuardBuilder.EXPRESSION, name=builtin.missing())
+            self.output.chosen(guards)
+            raise observed(NameError, f"name {name!r} is not defined", name=name)
+        found = self.build(BuiltinSource(name, self.f_builtins), self.f_builtins[name])
+        return found.with_guards(guards)
 
     def _global_source(self, name: str) -> GlobalSource:
         return global_source(self, self.f_globals, self.f_code, name)
@@ -226,6 +230,12 @@ class NameInstructions(Translator):
 
     def IMPORT_FROM(self, inst: Instruction) -> None:
         self.push(self.stack[-1].var_getattr(self, inst.argval))
+
+
+def unbound(name: str) -> Unsupported:
+    """To be raised where a local variable has no value."""
+    text = f"cannot access local variable {name!r} where it is not associated with a value"
+    return observed(UnboundLocalError, text, name=None)
 
 
 def _in_polyfill(value: object) -> VariableTracker:
