@@ -170,11 +170,11 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
         codegen.pop_top()
     elif isinstance(owner, ContextVariable):
         raise owner.refuse("a change that lasts")
-    elif isinstance(owner, UserDefinedObjectVariable) and owner.has_setattr():
+    elif isinstance(owner, UserDefinedObjectVariable) and (by := owner.stores_by(name)):
         # Its own method has been interpreted: what is pending is what that stored.
         kept = codegen.temporary()
         codegen.store(kept)
-        codegen.load_callable(owner.generic_setattr_method)
+        codegen.load_callable(by)
         codegen(owner)
         codegen.load_const(name)
         codegen.emit("LOAD_FAST", kept)

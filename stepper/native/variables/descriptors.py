@@ -31,6 +31,17 @@ def gets_by_python(value: object) -> bool:
     return type(lookup(type(value), "__get__")) is types.FunctionType
 
 
+def runs_program(value: object) -> bool:
+    """Whether a class's attribute is a data descriptor that runs the program's code: what an object's
+    dictionary has by its name is another thing, in which such code often keeps the value."""
+    kind = type(value)
+    by_python = (type(lookup(kind, name)) is types.FunctionType for name in _PROTOCOL)
+    return is_data_descriptor(value) and (is_property(value) or any(by_python))
+
+
+_PROTOCOL = ("__get__", "__set__", "__delete__")
+
+
 def is_plain_attribute(value: object) -> bool:
     """Whether a class gives this as it is."""
     return type(value) is types.FunctionType or not has(type(value), "__get__")

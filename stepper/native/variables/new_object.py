@@ -43,6 +43,7 @@ from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
+    store_in_dict,
 )
 from stepper.native.versions import LAZY_PROPERTY
 
@@ -99,7 +100,8 @@ class NewObjectVariable(UserDefinedObjectVariable):
             most = stored.pop("maxlen", None) if base is collections.deque else None
             containers.write_contents(codegen, held, base, variable, most)
         for name, value in stored.items():
-            codegen.load_callable(object.__setattr__)
+            by = self.stores_by(name)
+            codegen.load_callable(by if by is store_in_dict else object.__setattr__)
             codegen.emit("LOAD_FAST", variable)
             codegen.load_const(name)
             codegen(value)

@@ -12,7 +12,7 @@ import collections
 import enum
 import sys
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -67,6 +67,7 @@ from stepper.native.variables.descriptors import (
     is_plain_attribute,
     is_property,
     is_slot,
+    runs_program,
 )
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
@@ -393,17 +394,17 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def _attribute(self, tx: Translator, name: str) -> VariableTracker | None:
         """What the object or its class has; None: neither has it."""
-        stored = tx.output.side_effects.load_attr(self, name)
-        if stored is not None and stored is not DELETED:
-            return tx.realize(stored).with_guards(self.guards)
         kind = type(self.value)
+        stored = tx.output.side_effects.load_attr(self, name)
+        if stored is not None and stored is not DELETED and not self.is_given(name):
+            return tx.realize(stored).with_guards(self.guards)
         if name == "__class__" and not says_its_class(kind):
             return tx.class_variable(self)
         if name == "__dict__" and has_dict(kind):
             return InstanceDictVariable(self, **self.propagate(self))
         assigned = assigned_in(tx, kind, name)
         of_class = lookup(kind, name) if assigned is None else MISSING
-        if of_class is not MISSING and is_data_descriptor(of_class):
+        if is_data_descriptor(of_class) and has(type(of_class), "__get__"):
             return self.data_descriptor(tx, name, of_class)
         guards: Guards = NO_GUARDS
         if has_dict(kind) and not self.is_new and stored is not DELETED:
@@ -423,6 +424,18 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return None
         return self.attribute_of_class(tx, name).with_guards(guards)
 
+    def is_given(self, name: str) -> bool:
+        """Whether a descriptor of the program's gives the attribute, whatever the dictionary has."""
+        of_class = lookup(type(self.value), name)
+        return runs_program(of_class) and has(type(of_class), "__get__")
+
+    def stores_by(self, name: str) -> Callable[..., object] | None:
+        """What stores under the name of an attribute what was stored while tracing; None: it is to be
+        assigned to."""
+        if runs_program(lookup(type(self.value), name)):
+            return store_in_dict
+        return self.generic_setattr_method if self.has_setattr() else None
+
     def missing(self, tx: Translator, name: str) -> VariableTracker:
         """What neither the object nor its class has."""
         if has(type(self.value), "__getattr__"):
@@ -437,7 +450,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
             try:
                 value = descriptor.__get__(self.value)  # type: ignore[attr-defined]  # both have it
-            except AttributeError:
+            except AttributeError as error:
+                if self.is_new:
+                    raise observed(AttributeError, str(error), name=name) from None
                 raise self.refuse(f"attribute {name}") from None
             return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
         return self._described(tx, name, descriptor)
@@ -545,6 +560,10 @@ class UserDefinedObjectVariable(UserDefinedVariable):
                 return
         if not is_slot(of_class) and (is_data_descriptor(of_class) or not has_dict(kind)):
             raise self.refuse(f"assignment to attribute {name}")
+        self.store_own(tx, name, value)
+
+    def store_own(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        """Store what has this name in the object's dictionary, or in a slot."""
         if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
         tx.output.side_effects.store_attr(self, name, value)
@@ -558,12 +577,29 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     def generic_delattr(self, tx: Translator, name: str) -> None:
         """What `object.__delattr__` does."""
         kind = type(self.value)
+        of_class = lookup(kind, name)
+        if is_property(of_class, "__delete__") and type(of_class.fdel) is types.FunctionType:
+            source = AttrSource(AttrSource(self.class_source(), name), "fdel")
+            tx.build(source, of_class.fdel).call_function(tx, [self], {})
+            return
+        if type(lookup(type(of_class), "__delete__")) is types.FunctionType:
+            descriptor = self._descriptor(tx, name, of_class)
+            if isinstance(descriptor, UserDefinedObjectVariable):
+                descriptor.special(tx, "__delete__", [self])
+                return
+        if not self.is_new and is_data_descriptor(of_class):
+            raise self.refuse(f"deletion of attribute {name}")
+        self.delete_own(tx, name)
+
+    def delete_own(self, tx: Translator, name: str) -> None:
+        """Delete what has this name in the object's dictionary, or in a slot."""
+        kind = type(self.value)
         stored = tx.output.side_effects.load_attr(self, name)
         before = has_dict(kind) and not self.is_new and name in self.instance_dict()
         if (
             not (self.has_special("__delattr__") or lookup(kind, "__delattr__") is _DELATTR)
-            or (not self.is_new and is_data_descriptor(lookup(kind, name)))
             or stored is DELETED
+            or (runs_program(lookup(kind, name)) and not self.is_new)
             or (stored is None and not before)
             or (before and has(type(self.instance_dict()[name]), "__del__"))
         ):
@@ -642,6 +678,13 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return UserIteratorVariable(iterator, guards=iterator.guards)
 
 
+def store_in_dict(owner: object, name: str, value: object) -> None:
+    """Store in an object's dictionary; nothing is captured under it."""
+    object.__getattribute__(owner, "__dict__")[name] = value
+
+
+_C.set_skip(store_in_dict.__code__, "recursive")
+
 _DELATTR = object.__dict__["__delattr__"]
 
 
@@ -681,15 +724,24 @@ class InstanceDictVariable(dicts.DictionaryVariable):
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         if not self.contains(tx, key):
             raise observed(KeyError, key.as_python_constant())
-        return self.obj.generic_getattr(tx, key.as_python_constant()).with_guards(self.guards)
+        name = key.as_python_constant()
+        if not self.obj.is_given(name):
+            return self.obj.generic_getattr(tx, name).with_guards(self.guards)
+        stored = tx.output.side_effects.load_attr(self.obj, name)
+        if stored is None:
+            assert self.obj.source is not None
+            source = GetItemSource(instance_dict_of(self.obj.source), name)
+            stored = tx.build(source, self.obj.instance_dict()[name])
+        return tx.realize(stored).with_guards(self.guards)
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
         name = key.as_python_constant()
-        described = is_data_descriptor(lookup(type(self.obj.value), name))
         plain = self.obj.generic_setattr_method is object.__setattr__
-        if type(name) is not str or described or not plain:
+        of_class = lookup(type(self.obj.value), name) if type(name) is str else None
+        kept_in_c = is_data_descriptor(of_class) and not runs_program(of_class)
+        if type(name) is not str or kept_in_c or not plain:
             raise self.refuse("assignment to an item")
-        self.obj.generic_setattr(tx, name, value)
+        self.obj.store_own(tx, name, value)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name not in ("get", "keys", "values", "items", "copy", "update"):
@@ -708,7 +760,7 @@ class InstanceDictVariable(dicts.DictionaryVariable):
             case "keys" | "values" | "items", [] if not kwargs:
                 return dicts.DictViewVariable(self, name, **options)
             case "__delitem__", [key] if self.contains(tx, key):
-                self.obj.generic_delattr(tx, key.as_python_constant())
+                self.obj.delete_own(tx, key.as_python_constant())
                 return ConstantVariable(None)
             case "copy", [] if not kwargs:
                 known = self.known(tx)
