@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import collections
 import enum
+import gc
+import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
@@ -326,6 +328,15 @@ def standing(iterator: Iterator[object]) -> tuple[object, int]:
 
 
 set_skip(standing.__code__, "recursive")
+
+
+def viewed(proxy: types.MappingProxyType[object, object]) -> object:
+    """The mapping that it shows: all that it refers to."""
+    (mapping,) = gc.get_referents(proxy)
+    return cast("object", mapping)
+
+
+set_skip(viewed.__code__, "recursive")
 
 
 def member(elements: Iterable[object], value: object) -> object:

@@ -192,24 +192,74 @@ def _repeat_in_place(a, b, /):
     return a
 
 
-@stands_for(OPERATIONS, (operator.eq, type({}.keys())))
-def _same_keys(a, b, /):
-    return set(a) == set(b)
+_VIEWS = (type({}.keys()), type({}.items()))
+_SETS = (set, frozenset, *_VIEWS)
 
 
-@stands_for(OPERATIONS, (operator.and_, type({}.keys())))
-def _common_keys(a, b, /):
-    return {key for key in b if key in a}
+def _of_views(*operations):
+    return [(operation, view) for operation in operations for view in _VIEWS]
 
 
-@stands_for(OPERATIONS, (operator.sub, type({}.keys())))
-def _other_keys(a, b, /):
+@stands_for(OPERATIONS, *_of_views(operator.eq))
+def _same_elements(a, b, /):
+    return type(b) in _SETS and set(a) == set(b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.ne))
+def _other_elements(a, b, /):
+    return not _same_elements(a, b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.le))
+def _all_in(a, b, /):
+    if type(b) not in _SETS:
+        refuse()
+    return set(a) <= set(b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.lt))
+def _more_in(a, b, /):
+    return _all_in(a, b) and len(a) < len(b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.ge))
+def _has_all(a, b, /):
+    if type(b) not in _SETS:
+        refuse()
+    return set(a) >= set(b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.gt))
+def _has_more(a, b, /):
+    return _has_all(a, b) and len(a) > len(b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.and_))
+def _common(a, b, /):
+    return {each for each in b if each in a}
+
+
+@stands_for(OPERATIONS, *_of_views(operator.sub))
+def _without(a, b, /):
     return set(a) - set(b)
 
 
-@stands_for(OPERATIONS, (operator.or_, type({}.keys())))
-def _all_keys(a, b, /):
+@stands_for(OPERATIONS, *_of_views(operator.or_))
+def _together(a, b, /):
     return set(a) | set(b)
+
+
+@stands_for(OPERATIONS, *_of_views(operator.xor))
+def _in_one(a, b, /):
+    return set(a) ^ set(b)
+
+
+@stands_for(METHODS, *[view.isdisjoint for view in _VIEWS])
+def _isdisjoint(self, other, /):
+    for each in other:
+        if each in self:
+            return False
+    return True
 
 
 @stands_for(FUNCTIONS, torch.Tensor)

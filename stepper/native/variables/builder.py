@@ -25,10 +25,9 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
 from stepper.native.polyfills import FUNCTIONS
-from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry, standing
+from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry, standing, viewed
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
 from stepper.native.variables import ctx_manager, higher_order
-from stepper.native.variables import mapping_proxy as _of_proxies  # noqa: F401  # the same
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
 from stepper.native.variables.base import (
@@ -67,6 +66,7 @@ from stepper.native.variables.lists import (
     SliceVariable,
     TupleVariable,
 )
+from stepper.native.variables.mapping_proxy import MappingProxyVariable
 from stepper.native.variables.misc import (
     EnvironVariable,
     PythonModuleVariable,
@@ -219,6 +219,10 @@ class VariableBuilder:
             return ContextVariable(
                 source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
             )
+        if kind is types.MappingProxyType:
+            base = self.tx.build(CallSource(self.source, viewed), viewed(value))
+            guards = base.guards | self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return MappingProxyVariable(base, source=self.source, guards=guards)
         if kind is weakref.ReferenceType:
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return WeakReferenceVariable(value, source=self.source, guards=guards)

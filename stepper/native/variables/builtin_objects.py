@@ -8,7 +8,7 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.exc import RestartAnalysis
-from stepper.native.guards.class_dicts import has_dict, is_derived
+from stepper.native.guards.class_dicts import has, has_dict, is_derived
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.variables import lists
 from stepper.native.variables.base import (
@@ -21,7 +21,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin import BuiltinVariable, Handler, class_of, handles
 from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.exceptions import TracebackVariable
-from stepper.native.variables.functions import CellVariable
+from stepper.native.variables.functions import CellVariable, UserMethodVariable
 from stepper.native.variables.misc import SuperVariable
 from stepper.native.variables.named_tuple import NamedTupleClassVariable
 from stepper.native.variables.new_object import make_by_object, make_container, make_empty
@@ -170,4 +170,10 @@ def _exc_info(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrac
 @handles(types.MethodType)
 def _method(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     function, owner = args
-    return None if isinstance(owner, ConstantVariable) else function.bound_to(owner)
+    if isinstance(owner, ConstantVariable):
+        return None
+    bound = function.bound_to(owner)
+    if bound is None and isinstance(function, UserDefinedObjectVariable):
+        if has(function.python_type(), "__call__"):
+            return UserMethodVariable(function, owner, **VariableTracker.propagate(args))
+    return bound

@@ -253,7 +253,7 @@ _C.set_skip(follow_steps.__code__, "recursive")
 
 
 @tracker_class
-class DictViewVariable(VariableTracker):
+class DictViewVariable(HasBuiltinMethods):
     """`keys()`, `values()` or `items()` of a dictionary."""
 
     base: DictionaryVariable

@@ -560,9 +560,9 @@ def bind_arguments(
 
 @tracker_class
 class UserMethodVariable(BaseUserFunctionVariable):
-    """A bound method of a Python function."""
+    """A bound method of a Python function, or of another object that is called with its owner."""
 
-    fn: BaseUserFunctionVariable
+    fn: VariableTracker
     """The function's tracker."""
     obj: VariableTracker
     """The object that the method is bound to."""
@@ -575,7 +575,11 @@ class UserMethodVariable(BaseUserFunctionVariable):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute, or its function."""
-        return has(types.MethodType, name) or self.fn.has_attribute(tx, name)
+        if has(types.MethodType, name):
+            return True
+        if not isinstance(self.fn, BaseUserFunctionVariable):
+            raise self.refuse("hasattr")
+        return self.fn.has_attribute(tx, name)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name in ("__self__", "__func__"):

@@ -371,7 +371,10 @@ def compare_sequences(
     options = VariableTracker.propagate(a, b)
     read = a, b
     if operation not in (operator.eq, operator.ne):
-        read = a.looked_into(tx), b.looked_into(tx)  # type: ignore[assignment]  # sequences still
+        if issubclass(a.python_type(), tuple) and issubclass(b.python_type(), tuple):
+            # Named tuples are compared as what they inherit from.
+            read = tuple(TupleVariable(each.items, guards=each.guards) for each in read)  # type: ignore[assignment]  # two still
+        read = tuple(each.looked_into(tx) for each in read)  # type: ignore[assignment]  # sequences still
         options = VariableTracker.propagate(read)
     if all(each.is_python_constant() for each in read):
         left, right = (each.as_python_constant() for each in read)

@@ -26,7 +26,7 @@ def _proxy(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker
 
 @tracker_class
 class MappingProxyVariable(HasBuiltinMethods):
-    """A view that the frame made: whatever is asked of it, the mapping is asked."""
+    """A view: whatever is asked of it, the mapping is asked."""
 
     base: VariableTracker
     """The mapping."""

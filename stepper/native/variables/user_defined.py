@@ -278,8 +278,15 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if not plain or getattr(made_by, "__func__", made_by) is not enum.Enum.__new__:
             raise self.refuse("a call")
         members = self.var_getattr(tx, "_value2member_map_")
-        if len(args) != 1 or kwargs or not members.contains(tx, args[0]):
+        if len(args) != 1 or kwargs:
             raise self.refuse("a call")
+        if not members.contains(tx, args[0]):
+            by_enum = getattr(lookup(self.value, "_missing_"), "__func__", None) is _NO_MEMBER
+            if not by_enum or not isinstance(args[0], ConstantVariable):
+                raise self.refuse("a call")
+            raise observed(
+                ValueError, f"{args[0].value!r} is not a valid {self.value.__qualname__}"
+            )
         return members.getitem(tx, args[0])
 
     def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
@@ -685,6 +692,7 @@ def store_in_dict(owner: object, name: str, value: object) -> None:
 
 _C.set_skip(store_in_dict.__code__, "recursive")
 
+_NO_MEMBER: object = getattr(enum.Enum, "_missing_").__func__  # noqa: B009  # no stub has it
 _DELATTR = object.__dict__["__delattr__"]
 
 
