@@ -25,7 +25,15 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
 from stepper.native.polyfills import FUNCTIONS
-from stepper.native.source import AttrSource, CallSource, GetItemSource, Source, entry, standing, viewed
+from stepper.native.source import (
+    AttrSource,
+    CallSource,
+    GetItemSource,
+    Source,
+    entry,
+    standing,
+    viewed,
+)
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
 from stepper.native.variables import ctx_manager, higher_order
 from stepper.native.variables import torch as torch_functions

@@ -14,7 +14,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 

@@ -180,7 +180,7 @@ def test_a_parameter_with_another_default_is_noticed() -> None:
 def test_a_name_that_comes_to_be_is_noticed(namespace: dict[str, Any]) -> None:
     def f(x: torch.Tensor) -> Any:
         try:
-            return came_to_be  # type: ignore[name-defined]  # noqa: F821  # is not there at first
+            return came_to_be  # type: ignore[name-defined]  # is not there at first
         except NameError as error:
             return x + 1, str(error)
 

@@ -22,7 +22,7 @@ ONE: dict[str, Any] = {"a": 1, "b": 2}
 OPERANDS: list[Any] = [
     lambda: ONE.keys(), lambda: ONE.items(), lambda: ONE.values(), lambda: {"a": 1}.items(),
     lambda: {"b": 2, "c": 3, "a": 1}.keys(), lambda: {"a", "b"}, lambda: frozenset({"a"}),
-    lambda: {("a", 1)}, lambda: ["a", "b"], lambda: ("a", "b"), lambda: {}, lambda: {}.keys(),
+    lambda: {("a", 1)}, lambda: ["a", "b"], lambda: ("a", "b"), dict, lambda: {}.keys(),
     lambda: None, lambda: "ab",
 ]  # fmt: skip
 OPERATIONS: list[Any] = [
