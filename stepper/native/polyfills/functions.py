@@ -9,6 +9,7 @@ import inspect
 import math
 import operator
 import types
+from typing import Any
 
 import torch
 
@@ -192,7 +193,7 @@ def _repeat_in_place(a, b, /):
     return a
 
 
-_VIEWS = (type({}.keys()), type({}.items()))
+_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.items()))
 _SETS = (set, frozenset, *_VIEWS)
 
 
@@ -256,10 +257,7 @@ def _in_one(a, b, /):
 
 @stands_for(METHODS, *[view.isdisjoint for view in _VIEWS])
 def _isdisjoint(self, other, /):
-    for each in other:
-        if each in self:
-            return False
-    return True
+    return all(each not in self for each in other)
 
 
 @stands_for(FUNCTIONS, torch.Tensor)

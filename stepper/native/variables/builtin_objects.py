@@ -173,7 +173,7 @@ def _method(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracke
     if isinstance(owner, ConstantVariable):
         return None
     bound = function.bound_to(owner)
-    if bound is None and isinstance(function, UserDefinedObjectVariable):
-        if has(function.python_type(), "__call__"):
-            return UserMethodVariable(function, owner, **VariableTracker.propagate(args))
+    called = isinstance(function, UserDefinedObjectVariable)
+    if bound is None and called and has(function.python_type(), "__call__"):
+        return UserMethodVariable(function, owner, **VariableTracker.propagate(args))
     return bound

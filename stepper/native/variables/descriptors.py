@@ -32,8 +32,9 @@ def gets_by_python(value: object) -> bool:
 
 
 def runs_program(value: object) -> bool:
-    """Whether a class's attribute is a data descriptor that runs the program's code: what an object's
-    dictionary has by its name is another thing, in which such code often keeps the value."""
+    """Whether a class's attribute is a data descriptor that runs the program's code: what an
+    object's dictionary has by its name is another thing, in which such code often keeps the
+    value."""
     kind = type(value)
     by_python = (type(lookup(kind, name)) is types.FunctionType for name in _PROTOCOL)
     return is_data_descriptor(value) and (is_property(value) or any(by_python))

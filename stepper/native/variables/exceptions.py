@@ -33,7 +33,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable, is_constant
-from stepper.support.words import Classes, qualified_name
+from stepper.support.words import Classes, one_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -367,13 +367,13 @@ def misfit(
 
 
 def cannot_unpack(value: VariableTracker, before: int, after: int | None = None) -> Unsupported:
-    """To be raised where a value is not unpacked to so many variables, `after`: those behind one that
-    takes the rest. What is raised says another value that has as many items."""
+    """To be raised where a value is not unpacked to so many variables, `after`: those behind one
+    that takes the rest. What is raised says another value that has as many items."""
     items = getattr(value, "items", None)
     kind = value.python_type()
     if value.is_python_constant() and not isinstance(items, list):
         example = value.as_python_constant()
-    elif kind in (list, tuple) and isinstance(items, list):
+    elif one_of(kind, (list, tuple)) and isinstance(items, list):
         example = kind([None] * len(items))
     else:
         return unimplemented("ValueError: not as many values to unpack")
@@ -382,4 +382,4 @@ def cannot_unpack(value: VariableTracker, before: int, after: int | None = None)
         exec(f"[{', '.join(['_'] * before + rest)}] = value", {"value": example})
     except (TypeError, ValueError) as error:
         return observed_error(error)
-    return value.refuse("iteration")
+    return unimplemented(f"unpacking {value.describe()}")

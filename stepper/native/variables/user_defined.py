@@ -322,7 +322,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     generic_setattr_method: what stores its attributes, unless its class has another method.
     """
 
-    generic_setattr_method: object = staticmethod(object.__setattr__)
+    generic_setattr_method: Callable[..., object] = staticmethod(object.__setattr__)
     is_new = False
     """Whether the frame made it: it has the attributes that the frame stored, and no others."""
 
@@ -432,13 +432,14 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return self.attribute_of_class(tx, name).with_guards(guards)
 
     def is_given(self, name: str) -> bool:
-        """Whether a descriptor of the program's gives the attribute, whatever the dictionary has."""
+        """Whether a descriptor of the program's gives the attribute, whatever the dictionary
+        has."""
         of_class = lookup(type(self.value), name)
         return runs_program(of_class) and has(type(of_class), "__get__")
 
     def stores_by(self, name: str) -> Callable[..., object] | None:
-        """What stores under the name of an attribute what was stored while tracing; None: it is to be
-        assigned to."""
+        """What stores under the name of an attribute what was stored while tracing; None: it is to
+        be assigned to."""
         if runs_program(lookup(type(self.value), name)):
             return store_in_dict
         return self.generic_setattr_method if self.has_setattr() else None

@@ -144,7 +144,7 @@ def tensors(holder: Any, x: torch.Tensor) -> Any:
 
 
 def missing_slot(holder: Any, x: torch.Tensor) -> Any:
-    made = Slots(x * 2)
+    made: Any = Slots(x * 2)
     try:
         made.two  # noqa: B018  # is not there
     except AttributeError as error:

@@ -1,5 +1,5 @@
-"""Views of dictionaries and mappings, what compares and combines with them; methods that are bound to
-objects which are called; members of enumerations that there are not."""
+"""Views of dictionaries and mappings, what compares and combines with them; methods that are bound
+to objects which are called; members of enumerations that there are not."""
 
 from __future__ import annotations
 
