@@ -38,12 +38,12 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import InsideVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
+from stepper.native.variables.instance_dict import store_in_dict
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
-    store_in_dict,
 )
 from stepper.native.versions import LAZY_PROPERTY
 

@@ -10,9 +10,8 @@ from __future__ import annotations
 
 import collections
 import enum
-import sys
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -41,7 +40,7 @@ from stepper.native.source import (
     instance_dict_of,
     type_of,
 )
-from stepper.native.variables import containers, dicts
+from stepper.native.variables import containers
 from stepper.native.variables.asked_of_classes import (
     MAKER,
     REDUCE,
@@ -60,7 +59,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
-from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.descriptors import (
     gets_by_python,
     is_data_descriptor,
@@ -71,6 +70,7 @@ from stepper.native.variables.descriptors import (
 )
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
+from stepper.native.variables.instance_dict import InstanceDictVariable, store_in_dict
 from stepper.native.variables.iter import ask_length, iterate
 from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import (
@@ -686,13 +686,6 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return UserIteratorVariable(iterator, guards=iterator.guards)
 
 
-def store_in_dict(owner: object, name: str, value: object) -> None:
-    """Store in an object's dictionary; nothing is captured under it."""
-    object.__getattribute__(owner, "__dict__")[name] = value
-
-
-_C.set_skip(store_in_dict.__code__, "recursive")
-
 _NO_MEMBER: object = getattr(enum.Enum, "_missing_").__func__  # noqa: B009  # no stub has it
 _DELATTR = object.__dict__["__delattr__"]
 
@@ -700,124 +693,6 @@ _DELATTR = object.__dict__["__delattr__"]
 class _ByIndex:
     def __getitem__(self, index: int) -> int:
         raise IndexError
-
-
-@tracker_class
-class InstanceDictVariable(dicts.DictionaryVariable):
-    """`object.__dict__`: a dictionary of what is stored in the object."""
-
-    obj: UserDefinedObjectVariable
-    """The object."""
-
-    def python_type(self) -> type:
-        return dict
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.obj]
-
-    def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        name = item.as_python_constant()
-        stored = tx.output.side_effects.load_attr(self.obj, name)
-        if stored is not None and self.obj.in_own_dict(name):
-            return stored is not DELETED
-        if self.obj.is_new:
-            return False
-        present = name in self.obj.instance_dict()
-        source = self.obj.source
-        if source is None:
-            raise self.refuse("a membership test")
-        found = name, present
-        tx.output.install_guard(source, GuardBuilder.HASATTR, found, key=found)
-        return present
-
-    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        if not self.contains(tx, key):
-            raise observed(KeyError, key.as_python_constant())
-        name = key.as_python_constant()
-        if not self.obj.is_given(name):
-            return self.obj.generic_getattr(tx, name).with_guards(self.guards)
-        stored = tx.output.side_effects.load_attr(self.obj, name)
-        if stored is None:
-            assert self.obj.source is not None
-            source = GetItemSource(instance_dict_of(self.obj.source), name)
-            stored = tx.build(source, self.obj.instance_dict()[name])
-        return tx.realize(stored).with_guards(self.guards)
-
-    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
-        name = key.as_python_constant()
-        plain = self.obj.generic_setattr_method is object.__setattr__
-        of_class = lookup(type(self.obj.value), name) if type(name) is str else None
-        kept_in_c = is_data_descriptor(of_class) and not runs_program(of_class)
-        if type(name) is not str or kept_in_c or not plain:
-            raise self.refuse("assignment to an item")
-        self.obj.store_own(tx, name, value)
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name not in ("get", "keys", "values", "items", "copy", "update"):
-            raise self.refuse(f"attribute {name}")
-        return BoundBuiltinMethod(self, name, guards=self.guards)
-
-    def call_method(
-        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
-    ) -> VariableTracker:
-        options = self.propagate(self, args)
-        match name, args:
-            case "get", [key] | [key, _] if not kwargs:
-                if self.contains(tx, key):
-                    return self.getitem(tx, key)
-                return args[1] if len(args) == 2 else ConstantVariable(None, **options)
-            case "keys" | "values" | "items", [] if not kwargs:
-                return dicts.DictViewVariable(self, name, **options)
-            case "__delitem__", [key] if self.contains(tx, key):
-                self.obj.delete_own(tx, key.as_python_constant())
-                return ConstantVariable(None)
-            case "copy", [] if not kwargs:
-                known = self.known(tx)
-                return dicts.ConstDictVariable.new(known.items, known.guards)
-            case "update", _ if len(args) < 2:
-                for other in args:
-                    for entry, value in dicts.pairs_of(tx, other).items():
-                        self.setitem(tx, ConstantVariable(entry), value)
-                for name, value in kwargs.items():
-                    self.setitem(tx, ConstantVariable(name), value)
-                return ConstantVariable(None)
-        raise self.refuse(f"method {name}")
-
-    def known(self, tx: Translator) -> dicts.ConstDictVariable:
-        obj, items = self.obj, dict[object, VariableTracker]()
-        if not obj.is_new:
-            fields = obj.instance_dict()
-            if obj.source is None or not all(map(is_constant, fields)):
-                raise self.refuse("all that is in it, the contents")
-            source = instance_dict_of(obj.source)
-            tx.output.chosen(tx.output.install_guard(source, GuardBuilder.DICT_KEYS, fields))
-            for name, value in fields.items():
-                items[name] = tx.lazy(GetItemSource(source, name), value)
-        for name, value in tx.output.side_effects.stored(obj).items():
-            if value is DELETED:
-                items.pop(name)
-            elif obj.in_own_dict(name):
-                items[name] = value
-        layout = sys.intern("\0".join(map(str, items)))  # the same as long as the keys are
-        return dicts.ConstDictVariable(items, layout, **self.propagate(self))
-
-    def mapping_items(self, tx: Translator) -> dict[object, VariableTracker]:
-        return self.known(tx).items
-
-    def unpack(self, tx: Translator) -> list[VariableTracker]:
-        return self.known(tx).unpack(tx)
-
-    def length(self, tx: Translator) -> VariableTracker:
-        """`len(object.__dict__)`."""
-        known = self.known(tx)
-        return ConstantVariable(len(known.items), guards=known.guards)
-
-    def truth(self, tx: Translator) -> bool:
-        return bool(self.known(tx).items)
-
-    def reconstruct(self, codegen: Any) -> None:
-        codegen(self.obj)
-        codegen.load_attr("__dict__")
 
 
 _OF_DESCRIPTORS = ("__get__", "__set__", "__delete__", "__set_name__")

@@ -1,0 +1,154 @@
+"""`object.__dict__` of the program's objects: what is stored in the object, by its name."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from stepper import _C
+from stepper.native.guards.class_dicts import lookup
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import GetItemSource, instance_dict_of
+from stepper.native.variables import dicts
+from stepper.native.variables.base import (
+    DELETED,
+    Arguments,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.native.variables.descriptors import is_data_descriptor, runs_program
+from stepper.native.variables.exceptions import observed
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+    from stepper.native.variables.user_defined import UserDefinedObjectVariable
+
+
+def store_in_dict(owner: object, name: str, value: object) -> None:
+    """Store in an object's dictionary; nothing is captured under it."""
+    object.__getattribute__(owner, "__dict__")[name] = value
+
+
+_C.set_skip(store_in_dict.__code__, "recursive")
+
+
+@tracker_class
+class InstanceDictVariable(dicts.DictionaryVariable):
+    """`object.__dict__`: a dictionary of what is stored in the object."""
+
+    obj: UserDefinedObjectVariable
+    """The object."""
+
+    def python_type(self) -> type:
+        return dict
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return [self.obj]
+
+    def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        name = item.as_python_constant()
+        stored = tx.output.side_effects.load_attr(self.obj, name)
+        if stored is not None and self.obj.in_own_dict(name):
+            return stored is not DELETED
+        if self.obj.is_new:
+            return False
+        present = name in self.obj.instance_dict()
+        source = self.obj.source
+        if source is None:
+            raise self.refuse("a membership test")
+        found = name, present
+        tx.output.install_guard(source, GuardBuilder.HASATTR, found, key=found)
+        return present
+
+    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
+        if not self.contains(tx, key):
+            raise observed(KeyError, key.as_python_constant())
+        name = key.as_python_constant()
+        if not self.obj.is_given(name):
+            return self.obj.generic_getattr(tx, name).with_guards(self.guards)
+        stored = tx.output.side_effects.load_attr(self.obj, name)
+        if stored is None:
+            assert self.obj.source is not None
+            source = GetItemSource(instance_dict_of(self.obj.source), name)
+            stored = tx.build(source, self.obj.instance_dict()[name])
+        return tx.realize(stored).with_guards(self.guards)
+
+    def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
+        name = key.as_python_constant()
+        plain = self.obj.generic_setattr_method is object.__setattr__
+        of_class = lookup(type(self.obj.value), name) if type(name) is str else None
+        kept_in_c = is_data_descriptor(of_class) and not runs_program(of_class)
+        if type(name) is not str or kept_in_c or not plain:
+            raise self.refuse("assignment to an item")
+        self.obj.store_own(tx, name, value)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in ("get", "keys", "values", "items", "copy", "update"):
+            raise self.refuse(f"attribute {name}")
+        return BoundBuiltinMethod(self, name, guards=self.guards)
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        options = self.propagate(self, args)
+        match name, args:
+            case "get", [key] | [key, _] if not kwargs:
+                if self.contains(tx, key):
+                    return self.getitem(tx, key)
+                return args[1] if len(args) == 2 else ConstantVariable(None, **options)
+            case "keys" | "values" | "items", [] if not kwargs:
+                return dicts.DictViewVariable(self, name, **options)
+            case "__delitem__", [key] if self.contains(tx, key):
+                self.obj.delete_own(tx, key.as_python_constant())
+                return ConstantVariable(None)
+            case "copy", [] if not kwargs:
+                known = self.known(tx)
+                return dicts.ConstDictVariable.new(known.items, known.guards)
+            case "update", _ if len(args) < 2:
+                for other in args:
+                    for entry, value in dicts.pairs_of(tx, other).items():
+                        self.setitem(tx, ConstantVariable(entry), value)
+                for name, value in kwargs.items():
+                    self.setitem(tx, ConstantVariable(name), value)
+                return ConstantVariable(None)
+        raise self.refuse(f"method {name}")
+
+    def known(self, tx: Translator) -> dicts.ConstDictVariable:
+        obj, items = self.obj, dict[object, VariableTracker]()
+        if not obj.is_new:
+            fields = obj.instance_dict()
+            if obj.source is None or not all(map(is_constant, fields)):
+                raise self.refuse("all that is in it, the contents")
+            source = instance_dict_of(obj.source)
+            tx.output.chosen(tx.output.install_guard(source, GuardBuilder.DICT_KEYS, fields))
+            for name, value in fields.items():
+                items[name] = tx.lazy(GetItemSource(source, name), value)
+        for name, value in tx.output.side_effects.stored(obj).items():
+            if value is DELETED:
+                items.pop(name)
+            elif obj.in_own_dict(name):
+                items[name] = value
+        layout = sys.intern("\0".join(map(str, items)))  # the same as long as the keys are
+        return dicts.ConstDictVariable(items, layout, **self.propagate(self))
+
+    def mapping_items(self, tx: Translator) -> dict[object, VariableTracker]:
+        return self.known(tx).items
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        return self.known(tx).unpack(tx)
+
+    def length(self, tx: Translator) -> VariableTracker:
+        """`len(object.__dict__)`."""
+        known = self.known(tx)
+        return ConstantVariable(len(known.items), guards=known.guards)
+
+    def truth(self, tx: Translator) -> bool:
+        return bool(self.known(tx).items)
+
+    def reconstruct(self, codegen: Any) -> None:
+        codegen(self.obj)
+        codegen.load_attr("__dict__")
