@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from stepper import _C
 from stepper.native.guards.class_dicts import lookup
@@ -25,7 +25,6 @@ from stepper.native.variables.exceptions import observed
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
 
 def store_in_dict(owner: object, name: str, value: object) -> None:
@@ -36,12 +35,33 @@ def store_in_dict(owner: object, name: str, value: object) -> None:
 _C.set_skip(store_in_dict.__code__, "recursive")
 
 
+class KeepsAttributes(Protocol):
+    """What is asked of an object's tracker here."""
+
+    value: Any
+    is_new: bool
+
+    @property
+    def generic_setattr_method(self) -> Callable[..., object]: ...
+    def in_own_dict(self, name: str) -> bool: ...
+    def instance_dict(self) -> dict[str, object]: ...
+    def is_given(self, name: str) -> bool: ...
+    def generic_getattr(self, tx: Translator, name: str) -> VariableTracker: ...
+    def store_own(self, tx: Translator, name: str, value: VariableTracker) -> None: ...
+    def delete_own(self, tx: Translator, name: str) -> None: ...
+
+
 @tracker_class
 class InstanceDictVariable(dicts.DictionaryVariable):
     """`object.__dict__`: a dictionary of what is stored in the object."""
 
-    obj: UserDefinedObjectVariable
+    obj: VariableTracker
     """The object."""
+
+    @property
+    def keeper(self) -> KeepsAttributes:
+        """The object, as one that attributes are stored in."""
+        return cast("KeepsAttributes", self.obj)
 
     def python_type(self) -> type:
         return dict
@@ -52,11 +72,11 @@ class InstanceDictVariable(dicts.DictionaryVariable):
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         name = item.as_python_constant()
         stored = tx.output.side_effects.load_attr(self.obj, name)
-        if stored is not None and self.obj.in_own_dict(name):
+        if stored is not None and self.keeper.in_own_dict(name):
             return stored is not DELETED
-        if self.obj.is_new:
+        if self.keeper.is_new:
             return False
-        present = name in self.obj.instance_dict()
+        present = name in self.keeper.instance_dict()
         source = self.obj.source
         if source is None:
             raise self.refuse("a membership test")
@@ -68,23 +88,23 @@ class InstanceDictVariable(dicts.DictionaryVariable):
         if not self.contains(tx, key):
             raise observed(KeyError, key.as_python_constant())
         name = key.as_python_constant()
-        if not self.obj.is_given(name):
-            return self.obj.generic_getattr(tx, name).with_guards(self.guards)
+        if not self.keeper.is_given(name):
+            return self.keeper.generic_getattr(tx, name).with_guards(self.guards)
         stored = tx.output.side_effects.load_attr(self.obj, name)
         if stored is None:
             assert self.obj.source is not None
             source = GetItemSource(instance_dict_of(self.obj.source), name)
-            stored = tx.build(source, self.obj.instance_dict()[name])
+            stored = tx.build(source, self.keeper.instance_dict()[name])
         return tx.realize(stored).with_guards(self.guards)
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
         name = key.as_python_constant()
-        plain = self.obj.generic_setattr_method is object.__setattr__
-        of_class = lookup(type(self.obj.value), name) if type(name) is str else None
+        plain = self.keeper.generic_setattr_method is object.__setattr__
+        of_class = lookup(type(self.keeper.value), name) if type(name) is str else None
         kept_in_c = is_data_descriptor(of_class) and not runs_program(of_class)
         if type(name) is not str or kept_in_c or not plain:
             raise self.refuse("assignment to an item")
-        self.obj.store_own(tx, name, value)
+        self.keeper.store_own(tx, name, value)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name not in ("get", "keys", "values", "items", "copy", "update"):
@@ -103,7 +123,7 @@ class InstanceDictVariable(dicts.DictionaryVariable):
             case "keys" | "values" | "items", [] if not kwargs:
                 return dicts.DictViewVariable(self, name, **options)
             case "__delitem__", [key] if self.contains(tx, key):
-                self.obj.delete_own(tx, key.as_python_constant())
+                self.keeper.delete_own(tx, key.as_python_constant())
                 return ConstantVariable(None)
             case "copy", [] if not kwargs:
                 known = self.known(tx)
@@ -118,9 +138,9 @@ class InstanceDictVariable(dicts.DictionaryVariable):
         raise self.refuse(f"method {name}")
 
     def known(self, tx: Translator) -> dicts.ConstDictVariable:
-        obj, items = self.obj, dict[object, VariableTracker]()
-        if not obj.is_new:
-            fields = obj.instance_dict()
+        obj, keeper, items = self.obj, self.keeper, dict[object, VariableTracker]()
+        if not keeper.is_new:
+            fields = keeper.instance_dict()
             if obj.source is None or not all(map(is_constant, fields)):
                 raise self.refuse("all that is in it, the contents")
             source = instance_dict_of(obj.source)
@@ -130,7 +150,7 @@ class InstanceDictVariable(dicts.DictionaryVariable):
         for name, value in tx.output.side_effects.stored(obj).items():
             if value is DELETED:
                 items.pop(name)
-            elif obj.in_own_dict(name):
+            elif keeper.in_own_dict(name):
                 items[name] = value
         layout = sys.intern("\0".join(map(str, items)))  # the same as long as the keys are
         return dicts.ConstDictVariable(items, layout, **self.propagate(self))
