@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
 import subprocess
@@ -78,7 +77,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     leave_processor_caches()
-    gc.freeze()  # what is loaded stays: whoever looks for garbage need not look there
 
 
 def _sharing(item: pytest.Item) -> str:

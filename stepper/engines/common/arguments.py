@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import torch
 
 from stepper.debuggee.evaluator import describe_exception
+from stepper.engines.common.attributes import functions_with_names
 from stepper.engines.common.words import object_text
 from stepper.model.cache import CacheError, Comparison
 from stepper.support.words import one_of
@@ -98,12 +99,24 @@ def bound(code: CodeType, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict
 
 
 def functions_of(code: CodeType) -> list[FunctionType]:
-    """The functions that there are of a code."""
-    return [
+    """The functions that there are of a code; where the program has called `gc.freeze()`, of those
+    that were there before only such as a module or a class has."""
+    found = [
         each
         for each in gc.get_referrers(code)
         if type(each) is FunctionType and each.__code__ is code
     ]
+    return found or (functions_with_names(code) if gc.get_freeze_count() else [])
+
+
+def no_function_left(code: CodeType) -> CacheError:
+    """To be raised where a code's function is not found."""
+    if not gc.get_freeze_count():
+        return CacheError(f"no function {code.co_qualname} is left to call")
+    return CacheError(
+        f"no function {code.co_qualname} is found: the program has called gc.freeze(), and what "
+        "was there before can be looked through after gc.unfreeze() only"
+    )
 
 
 def function_of(code: CodeType) -> FunctionType:
@@ -114,7 +127,7 @@ def function_of(code: CodeType) -> FunctionType:
     """
     found = functions_of(code)
     if not found:
-        raise CacheError(f"no function {code.co_qualname} is left to call")
+        raise no_function_left(code)
     if len({tuple(map(id, each.__closure__ or ())) for each in found}) > 1:
         raise CacheError(
             f"there are {len(found)} functions {code.co_qualname}, each with variables of its own: "

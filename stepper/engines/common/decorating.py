@@ -7,14 +7,12 @@ the function from there before (a list of callbacks, a closure) still has the on
 
 from __future__ import annotations
 
-import gc
-import sys
-from collections.abc import Callable, Iterator
-from types import CodeType, FunctionType, ModuleType
+from collections.abc import Callable
+from types import CodeType
 from typing import Any
 
+from stepper.engines.common.attributes import attributes, function_in
 from stepper.model.cache import CacheError
-from stepper.support.words import one_of
 
 
 def place_of(code: CodeType) -> tuple[str, str, int]:
@@ -29,10 +27,9 @@ def decorate(place: tuple[str, str, int], decorator: Callable[[Any], Any]) -> No
         CacheError: no module and no class has the function.
     """
     made: dict[int, Any] = {}
-    for owner, name, value in list(_attributes()):
-        kind = type(value)
-        function = value.__func__ if one_of(kind, (staticmethod, classmethod)) else value
-        if type(function) is not FunctionType or place_of(function.__code__) != place:
+    for owner, name, value in list(attributes()):
+        kind, function = type(value), function_in(value)
+        if function is None or place_of(function.__code__) != place:
             continue
         if id(function) not in made:
             made[id(function)] = decorator(function)
@@ -41,16 +38,3 @@ def decorate(place: tuple[str, str, int], decorator: Callable[[Any], Any]) -> No
             setattr(owner, name, new if function is value else kind(new))
     if not made:
         raise CacheError("no module and no class has it")
-
-
-def _attributes() -> Iterator[tuple[ModuleType | type, str, Any]]:
-    """Every attribute of every module and class, read where it lies."""
-    modules = [each for each in list(sys.modules.values()) if issubclass(type(each), ModuleType)]
-    classes = [each for each in gc.get_objects() if issubclass(type(each), type)]
-    for owner in (*modules, *classes):
-        names = _NAMES_OF_CLASS(owner) if issubclass(type(owner), type) else vars(owner)
-        for name, value in list(names.items()):
-            yield owner, name, value
-
-
-_NAMES_OF_CLASS = type.__dict__["__dict__"].__get__

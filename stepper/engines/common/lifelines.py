@@ -98,6 +98,8 @@ def _holders(value: object) -> tuple[str, ...]:
             found.append(text)
     if len(found) > _HOLDERS:
         found[_HOLDERS:] = [f"and {len(found) - _HOLDERS} more"]
+    if value is not None and gc.get_freeze_count():
+        found.append("perhaps what was there before gc.freeze() was called, which is not seen")
     return tuple(found)
 
 

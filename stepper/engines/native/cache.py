@@ -21,7 +21,7 @@ from torch.fx import GraphModule
 
 from stepper import _C
 from stepper.engines.common import known as common
-from stepper.engines.common.arguments import functions_of
+from stepper.engines.common.arguments import functions_of, no_function_left
 from stepper.engines.common.graphs import graph_behind, measured
 from stepper.engines.common.lifelines import Bond, bond_to
 from stepper.engines.native.code_table import described
@@ -241,7 +241,7 @@ def globals_of(code: CodeType) -> dict[str, object]:
         fields = module.__dict__ if type(module) is types.ModuleType else {}
         if fields.get("__file__") == code.co_filename:
             return fields
-    raise CacheError(f"no function {code.co_qualname} is left to call")
+    raise no_function_left(code)
 
 
 def _of_a_library(value: object) -> bool:
