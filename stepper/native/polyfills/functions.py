@@ -193,17 +193,33 @@ def _repeat_in_place(a, b, /):
     return a
 
 
-_VIEWS: tuple[Any, ...] = (type({}.keys()), type({}.items()))
-_SETS = (set, frozenset, *_VIEWS)
+_KEYS: Any = type({}.keys())
+_ITEMS: Any = type({}.items())
+_VIEWS = (_KEYS, _ITEMS)
 
 
 def _of_views(*operations):
     return [(operation, view) for operation in operations for view in _VIEWS]
 
 
+def _is_set(value, /):
+    kind = type(value)  # whose own class is not asked whether it is another
+    return kind is set or kind is frozenset or kind is _KEYS or kind is _ITEMS
+
+
+def _is_never_a_set(value, /):
+    """Whether it is of a class that has nothing to say when it is compared with a set."""
+    kind = type(value)
+    return value is None or kind is list or kind is tuple or kind is dict or kind is str
+
+
 @stands_for(OPERATIONS, *_of_views(operator.eq))
 def _same_elements(a, b, /):
-    return type(b) in _SETS and set(a) == set(b)
+    if _is_never_a_set(b):
+        return False
+    if not _is_set(b):
+        refuse()
+    return set(a) == set(b)
 
 
 @stands_for(OPERATIONS, *_of_views(operator.ne))
@@ -213,7 +229,7 @@ def _other_elements(a, b, /):
 
 @stands_for(OPERATIONS, *_of_views(operator.le))
 def _all_in(a, b, /):
-    if type(b) not in _SETS:
+    if not _is_set(b):
         refuse()
     return set(a) <= set(b)
 
@@ -225,7 +241,7 @@ def _more_in(a, b, /):
 
 @stands_for(OPERATIONS, *_of_views(operator.ge))
 def _has_all(a, b, /):
-    if type(b) not in _SETS:
+    if not _is_set(b):
         refuse()
     return set(a) >= set(b)
 

@@ -8,6 +8,7 @@ import operator
 import types
 from collections.abc import Callable
 from typing import Any, NamedTuple
+from unittest.mock import ANY
 
 import pytest
 import torch
@@ -19,11 +20,48 @@ pytestmark = pytest.mark.evaluator_out
 
 X = torch.arange(1.0, 4.0)
 ONE: dict[str, Any] = {"a": 1, "b": 2}
+
+
+class Compares:
+    """Has its own word in each comparison."""
+
+    def __eq__(self, other: object) -> Any:
+        return "equal"
+
+    __hash__ = None  # type: ignore[assignment]  # as Python has it
+
+    def __ge__(self, other: object) -> Any:
+        return "more"
+
+    def __gt__(self, other: object) -> Any:
+        return NotImplemented
+
+    def __rand__(self, other: object) -> Any:
+        return "both"
+
+
+class Asked(type):
+    def __eq__(cls, other: object) -> bool:
+        raise AssertionError
+
+    def __hash__(cls) -> int:
+        raise AssertionError
+
+
+class Silent(metaclass=Asked):
+    """Its class may not be asked what it is equal to."""
+
+
+class Elements(set[Any]):
+    """A set by inheritance."""
+
+
 OPERANDS: list[Any] = [
     lambda: ONE.keys(), lambda: ONE.items(), lambda: ONE.values(), lambda: {"a": 1}.items(),
     lambda: {"b": 2, "c": 3, "a": 1}.keys(), lambda: {"a", "b"}, lambda: frozenset({"a"}),
     lambda: {("a", 1)}, lambda: ["a", "b"], lambda: ("a", "b"), dict, lambda: {}.keys(),
-    lambda: None, lambda: "ab",
+    lambda: None, lambda: "ab", Compares, lambda: ANY, Silent, lambda: Elements("ab"),
+    lambda: {"a": [1], "b": {2}}.items(), lambda: 5,
 ]  # fmt: skip
 OPERATIONS: list[Any] = [
     operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, operator.and_,
@@ -40,7 +78,7 @@ def test_what_views_give_with_others(operation: Callable[..., Any]) -> None:
             return x + 1, type(error), str(error)
         return x * 2, type(found), found
 
-    for one in OPERANDS[:5]:
+    for one in (*OPERANDS[:5], OPERANDS[-2]):
         for other in OPERANDS:
             check(f, X, one, other, times=2)
 
