@@ -24,7 +24,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.program import PythonFrame
-from stepper.model.trace import GraphBreak
+from stepper.model.trace import GraphBreak, Outcome
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
@@ -226,9 +226,13 @@ def _occurrence(
     recording: Recording, found: Occurrence, numbers: Mapping[int, int]
 ) -> Iterator[Line]:
     name, cwd = compiled_title(recording, found.translation), recording.facts.cwd
-    what = "splits" if found.found.resumes else "fails" if found.failed else "gives up"
     moment = found.found.moment
-    yield Line(f"   {what} {name}", moment)
+    if found.found.resumes and not found.splits:
+        ended = "failed" if found.translation.outcome is Outcome.FAILED else "is given up"
+        yield Line(f"   would split {name}, which {ended}", moment)
+    else:
+        what = "splits" if found.splits else "fails" if found.failed else "gives up"
+        yield Line(f"   {what} {name}", moment)
     if found.left_by is not None:
         number = numbers.get(found.left_by.id)
         by = "a break" if number is None else str(number)

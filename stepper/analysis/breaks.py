@@ -82,9 +82,20 @@ class Occurrence(msgspec.Struct, frozen=True):
     that it is compiled by itself; None: none is known, or the function is called by the program."""
 
     @property
+    def splits(self) -> bool:
+        """Whether the frame is compiled in parts because of it."""
+        return is_split(self.found, self.translation)
+
+    @property
     def failed(self) -> bool:
         """Whether it is an error here."""
         return not self.found.resumes and self.translation.outcome is Outcome.FAILED
+
+
+def is_split(found: GraphBreak, item: Translation) -> bool:
+    """Whether a frame is compiled in parts because of a break: of one that was to be, the whole
+    frame may be given up later, or its compilation fail."""
+    return found.resumes and item.outcome not in (Outcome.SKIPPED, Outcome.FAILED)
 
 
 class Cause(msgspec.Struct, frozen=True):
@@ -125,7 +136,7 @@ class Cause(msgspec.Struct, frozen=True):
     @property
     def splits(self) -> int:
         """How many graphs it split in two."""
-        return sum(each.found.resumes for each in self.occurrences)
+        return sum(each.splits for each in self.occurrences)
 
     @property
     def given_up(self) -> int:
@@ -556,9 +567,9 @@ class _Reader:
         found: dict[tuple[str, object], list[tuple[int, GraphBreak]]] = {}
         for each in recording.graph_breaks():
             owner = recording.translation(recording.attempt(each.attempt).translation)
-            if each.resumes and each.user_stack:
+            if is_split(each, owner) and each.user_stack:
                 key: tuple[str, object] = (each.user_stack[0].filename, each.user_stack[0].line)
-            elif owner.outcome is Outcome.SKIPPED:
+            elif owner.outcome is Outcome.SKIPPED and not each.resumes:
                 key = (owner.filename, function_name(owner.name))
             else:
                 continue

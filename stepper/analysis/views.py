@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise, repeat
 from typing import Any
 
+from stepper.analysis.breaks import is_split
 from stepper.analysis.collectives import begun, groups
 from stepper.analysis.conditions import each_condition
 from stepper.analysis.failures import failures
@@ -491,6 +492,7 @@ def _final_attempts(recording: Recording) -> set[int]:
 def _graph_breaks(recording: Recording) -> Iterator[Row]:
     for each in recording.graph_breaks():
         attempt = recording.attempt(each.attempt)
+        splits = int(is_split(each, recording.translation(attempt.translation)))
         function = file = line = None
         if recording.has(each.moment):
             moment = recording.moment(each.moment)
@@ -499,7 +501,7 @@ def _graph_breaks(recording: Recording) -> Iterator[Row]:
             line = code.instructions[moment.ip].line
         yield (
             each.id, attempt.translation, attempt.number, each.moment, each.gb_type, each.reason,
-            each.explanation, "\n".join(each.hints), function, file, line, int(each.resumes),
+            each.explanation, "\n".join(each.hints), function, file, line, splits,
             "\n".join(map(str, each.user_stack)),
         )  # fmt: skip
 

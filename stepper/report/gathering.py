@@ -203,7 +203,7 @@ def _causes(places: Places) -> list[contents.Cause]:
             occurrences=tuple(
                 contents.Occurrence(
                     walk=each.translation.id,
-                    resumes=each.found.resumes,
+                    resumes=each.splits,
                     moment=places.moment(each.found.moment),
                     user_stack=tuple(map(places.frame, each.found.user_stack)),
                     resumed=tuple(item.id for item in each.resumed),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.breaks import Cause, causes
 from stepper.analysis.decisions import decided_at
+from stepper.analysis.query import Query
 from stepper.analysis.skipped_frames import skipped
 from stepper.model.program import Code, Instruction
 from stepper.model.trace import SkippedFrame
@@ -129,6 +131,33 @@ def test_the_native_engine_says_why_where_and_how_it_goes_on(
         (resumed,) = each.resumed
         assert resumed.id > each.translation.id
         assert resumed.resume_of == (each.translation.resume_of or each.translation.name)
+
+
+def test_what_was_to_be_split_and_is_given_up_splits_nothing(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    """Dynamo begins anew to end the graph there, and cannot make the iterator for the rest."""
+    (tmp_path / "p.py").write_text(
+        """
+import torch
+
+@torch.compile(backend="eager")
+def f(x):
+    left = iter({"a", "b"})
+    next(left)
+    print("broken")
+    return x + len(list(left))
+
+f(torch.ones(2))
+"""
+    )
+    recording = recorded(str(tmp_path / "p.py"))
+    assert [(each.splits, each.given_up) for each in causes(recording)] == [(0, 0), (0, 1)]
+    lines = [line.text for line in break_lines(recording)]
+    assert lines[0] == "2 graph breaks of 2 causes: 1 frame given up"
+    assert "   would split 0/0 f, which is given up" in lines
+    with closing(Query(recording, "select resumes from graph_breaks")) as asked:
+        assert [*asked.rows()] == [(0,), (0,)]
 
 
 def test_a_frame_that_is_given_up(recorded: Recorded) -> None:
