@@ -199,8 +199,8 @@ class ExceptionVariable(VariableTracker):
     ) -> VariableTracker:
         from stepper.native.variables.lists import ListVariable
 
-        texts = [arg.python_type() for arg in args] == [str] and not kwargs
-        if name != "add_note" or not texts or has(self.python_type(), "__notes__"):
+        text = len(args) == 1 and args[0].python_type() is str and not kwargs
+        if name != "add_note" or not text or has(self.python_type(), "__notes__"):
             return super().call_method(tx, name, args, kwargs)
         notes = tx.output.side_effects.load_attr(self, "__notes__")
         if notes is None:

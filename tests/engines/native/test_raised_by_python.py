@@ -212,6 +212,28 @@ def test_a_function_with_another_name_says_so() -> None:
     assert check(f, X).graph_count == 1
 
 
+class Asked(type):
+    def __eq__(cls, other):
+        raise AssertionError
+
+    __hash__ = type.__hash__
+
+
+class Silent(metaclass=Asked):
+    pass
+
+
+def test_no_metaclass_is_asked_whether_a_note_is_a_text() -> None:
+    def f(x: torch.Tensor, note: Any) -> Any:
+        error = ValueError()
+        try:
+            error.add_note(note)
+        except TypeError as other:
+            return x + 1, str(other)
+
+    check(f, X, Silent())
+
+
 def notes(x: torch.Tensor) -> Any:
     try:
         raise ValueError("inner")
