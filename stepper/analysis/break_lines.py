@@ -166,7 +166,7 @@ def _leading(found: GraphBreak, cwd: str) -> str:
 
 
 def rebuilt_text(rebuilt: Rebuilt, cwd: str) -> str:
-    """`what cannot be made: h, made at net.py:7: h = y.register_hook(hook)`."""
+    """`what cannot be made: h (RemovableHandleVariable), from net.py:7: h = …`."""
     what = rebuilt.name or rebuilt.what
     if not what:
         return ""

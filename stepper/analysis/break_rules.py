@@ -180,17 +180,15 @@ Python raises for an object that cannot do that, and the program would not."""
 
 def _lacking(broken: Broken) -> Remedy | None:
     """An exception that only Dynamo raises, since it does not know a value."""
-    if (
-        broken.kind == RAISED
-        and "SymNodeVariable" in broken.operands
-        and _BY_PERCENT in broken.context
-    ):
+    if broken.kind != RAISED:
+        return None
+    if "SymNodeVariable" in broken.operands and _BY_PERCENT in broken.context:
         return Remedy(
             "Dynamo writes no number into a text by % that is a symbol: use an f-string, for which "
             "it takes the number of this call, or make the text outside of the compiled function"
         )
     lacking = [each for each in _LACKING if each in broken.operands]
-    return Remedy(_LACKING[lacking[0]]) if broken.kind == RAISED and lacking else None
+    return Remedy(_LACKING[lacking[0]]) if lacking else None
 
 
 def _made_without(broken: Broken) -> Remedy | None:

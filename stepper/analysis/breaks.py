@@ -402,7 +402,8 @@ class _Reader:
         row = self._shown(first) if self._at_its_place(first) else None
         explanation = _explanation(first, kinds)
         pages = _PAGE.findall(first.reason)
-        earlier = comes_of(self._recording, first)
+        facts = self.facts(first)
+        earlier = comes_of(self._recording, first) if facts.comes_of_another else None
         unmade = earlier is not None or is_not_rebuilt(first)
         return Cause(
             kind=kinds[0],
@@ -411,7 +412,7 @@ class _Reader:
             context=one_line(context_of(first)),
             hints=_hints(first, kinds),
             page=pages[0] if pages else "",
-            facts=self.facts(first),
+            facts=facts,
             place=row[1] if row else self.place_of(first),
             source=row[2] if row else self._source_of(first),
             moment=first.moment,
