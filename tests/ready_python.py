@@ -66,7 +66,7 @@ def _serve(listener: socket.socket) -> Request:
     # At its end Python looks at all objects for circles, which takes longer than most programs.
     # Triton, which comes with torch for GPUs, would say there what it finds still alive.
     if "triton" not in sys.modules:
-        gc.freeze()
+        _set_aside()
     running: dict[int, tuple[int, socket.socket]] = {}
     while True:
         ready = select.select([0, listener.fileno(), *running], [], [])[0]
@@ -95,6 +95,13 @@ def _serve(listener: socket.socket) -> Request:
             running[os.pidfd_open(program)] = program, connection
         else:
             connection.close()
+
+
+def _set_aside() -> None:
+    """Have the collector leave alone what is there; a program is told of what it sets aside."""
+    gc.freeze()
+    count, ours = gc.get_freeze_count, gc.get_freeze_count()
+    gc.get_freeze_count = lambda: max(0, count() - ours)
 
 
 def _begin(connection: socket.socket, request: Request, files: list[int]) -> Request:
