@@ -93,7 +93,7 @@ _DISABLED = frozenset(
 
 
 _NO_NUMBER = "Could not extract specialized integer from data-dependent"
-_SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
+SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
 """Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
 _TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
 
@@ -413,6 +413,17 @@ def _rounds(broken: Broken) -> Remedy | None:
     return _ROUNDS
 
 
+_IN_ORDER = Remedy(
+    "Python sorts, or leaves out, by the number, which is data, and no setting helps: have what it "
+    "is about in one tensor, and sort that with torch.argsort, or weigh it with torch.where"
+)
+_INDEX = Remedy(
+    "Python finds an element by the number, which is data, and no setting helps: stack what is to "
+    "be found, and take of that with the tensor, as by torch.index_select; or find it outside of "
+    "the compiled function"
+)
+
+
 def _decision(broken: Broken) -> Remedy | None:
     """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
     too."""
@@ -422,6 +433,8 @@ def _decision(broken: Broken) -> Remedy | None:
         what = "the statement decides on data"
     elif broken.decides:
         what = "the program decides by what comes of this, which is data"
+    elif broken.orders or broken.indexes:
+        return _IN_ORDER if broken.orders else _INDEX
     else:
         return None
     return Remedy(
@@ -530,7 +543,7 @@ def _as_number(broken: Broken) -> Remedy | None:
 def _index(broken: Broken) -> Remedy | None:
     """A tensor of no dimensions as an index of a tensor: torch reads it as a number."""
     symbol = _NO_NUMBER in broken.explanation
-    if (not symbol and broken.kind != _OPERATOR) or broken.opname not in _SUBSCRIBES:
+    if (not symbol and broken.kind != _OPERATOR) or broken.opname not in SUBSCRIBES:
         return None
     if not broken.operands or not broken.operands <= _TENSORS:
         return None

@@ -24,9 +24,14 @@ from operator import itemgetter
 import msgspec
 
 from stepper.analysis.break_changes import Remedy
-from stepper.analysis.break_rules import RAISED, advised
+from stepper.analysis.break_rules import RAISED, SUBSCRIBES, advised
 from stepper.analysis.broken import Broken
-from stepper.analysis.decisions import decided_at, ends_a_loop, raises_either_way
+from stepper.analysis.decisions import (
+    decided_at,
+    ends_a_loop,
+    is_returned,
+    raises_either_way,
+)
 from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebuilt
 from stepper.analysis.sites import called_at, in_dynamo, own_frame
 from stepper.analysis.walks import compilations
@@ -55,6 +60,8 @@ _AROUND = {
 }
 """Files of what torch has around a module, of which the graph breaks on the way to it."""
 _FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
+_SORTED = "['sorted']"
+_CONTAINERS = frozenset({"dict", "list", "range", "str", "tuple"})
 _LACKS = re.compile(r"AttributeError\(\"'(\w+)' object has no attribute ")
 _MAKING = "instantiate_user_defined_class_object"
 """The function of Dynamo's that calls `__new__` and `__init__` of a class."""
@@ -450,6 +457,8 @@ class _Reader:
             mapped=row is not None and self._within(found, _VMAP),
             differentiated=row is not None and self._within(found, _FUNCTIONS),
             decides=decided is not None,
+            orders=row is not None and self._orders(found),
+            indexes=row is not None and self._indexes(found, row[0]),
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             around_module=self._around_module(found) if row is not None else "",
             types=self._types(found) if row is not None else frozenset(),
@@ -501,6 +510,33 @@ class _Reader:
         """Whether a function of a file of torch's leads there."""
         names = (code.filename for code, _ in self._codes_to(found))
         return any(name.endswith(file) and is_installed(name) for name in names)
+
+    def _orders(self, found: GraphBreak) -> bool:
+        """Whether it is in a function that says how to sort, or what to leave out, and returns what
+        the instruction leaves."""
+        (code, at), *callers = self._codes_to(found)
+        moment = self._recording.moment(found.moment)
+        call = self._recording.frame(moment.frame).call_moment
+        if call is None or not callers or not is_returned(code, at):
+            return False
+        state, row = self._recording.state(call), self._row_at(call)
+        called = called_at(state, row)
+        taken = (value.cls for each in state.top.stack if (value := state.values.get(each)))
+        if called is not None and (called.source.endswith(_SORTED) or called.brief == ".sort"):
+            return True
+        return "FilterVariable" in taken
+
+    def _indexes(self, found: GraphBreak, row: Instruction) -> bool:
+        """Whether what a call leaves is the index of one of Python's own containers."""
+        (code, at), *_ = self._codes_to(found)
+        after = next((each for each in code.instructions[at + 1 :] if each.opname != "CACHE"), None)
+        state, below = self._recording.state(found.moment), (row.arg or 0) + 3
+        if after is None or row.opname != "CALL" or len(state.top.stack) < below:
+            return False
+        container = state.values.get(state.top.stack[-below])
+        return (
+            after.opname in SUBSCRIBES and container is not None and container.type in _CONTAINERS
+        )
 
     def _called(self, found: GraphBreak, row: Instruction) -> Value | None:
         return called_at(self._recording.state(found.moment), row)

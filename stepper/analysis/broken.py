@@ -42,6 +42,10 @@ class Broken(msgspec.Struct, frozen=True):
     decides: bool = False
     """Whether the program decides by what the instruction returns, there or where it is handed to,
     and goes on either way."""
+    orders: bool = False
+    """Whether what the instruction leaves is by what something is sorted or left out."""
+    indexes: bool = False
+    """Whether what the instruction leaves is the index of a list, a dictionary or such."""
     ends_a_loop: bool = False
     """Whether what it decides is if a loop goes on."""
     types: frozenset[str] = frozenset()

@@ -39,9 +39,15 @@ def decided_at(way: Iterable[tuple[Code, int]]) -> tuple[Code, int] | None:
         if _decides(rows, at):  # it asks itself, or calls what says whether an object is true
             return code, at
         found = _used(rows, at + 1)
-        if found is None or not rows[found].opname.startswith("RETURN_"):
+        if not is_returned(code, at):
             return (code, found) if found is not None and _decides(rows, found) else None
     return None
+
+
+def is_returned(code: Code, at: int) -> bool:
+    """Whether a function returns what an instruction of it leaves."""
+    found = _used(code.instructions, at + 1)
+    return found is not None and code.instructions[found].opname.startswith("RETURN_")
 
 
 def ends_a_loop(rows: Sequence[Instruction], at: int) -> bool:

@@ -49,9 +49,9 @@ _TEXT = 120
 _VALUE = 300
 _CONDITIONS = 3
 """How many conditions that a guard can come from are shown."""
-_ENTRIES = 16
+_ENTRIES = 64
 """Entries that are told of a recompilation, of those tried; and the nearest. By itself Dynamo lets
-a function have eight."""
+a function have eight, and without lookups fewer than these are asked."""
 WHOLE = 4
 """Recompilations of a function that are told whole; of more only the first is, so that the answer
 is seen at once."""
@@ -373,14 +373,23 @@ def _recompilation(
     shown = [*found.tried[:_ENTRIES]]
     if nearest is not None and not any(tried is nearest for tried in shown):
         shown.append(nearest)
+    why = ", not recorded why"
+    if item.unmet:
+        why = f" not asked: of so many the first {len(item.unmet)} are, and all with --lookups"
+    known = [tried for tried in shown if tried.failures]
+    if item.unmet or len(shown) - len(known) > _FEW:
+        shown = known
+    else:
+        why = ""
     for tried in shown:
         yield from tried_lines(recording, tried, told, every=every)
     left_out = len(found.tried) - len(shown)
     if left_out:
-        yield Line(f"    … and {plural(left_out, 'more entry')}", role="dim")
+        yield Line(f"    … and {plural(left_out, 'more entry')}{why}", role="dim")
     if nearest is not None and nearest.translation is not None:
         made = recording.translation(nearest.translation)
-        others = f"nearest: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
+        which = "nearest of those" if left_out and item.unmet else "nearest"
+        others = f"{which}: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
         callers = callers_of(made)
         if callers and callers != stack:
             by = f"made for a call by {place_text(callers[-1], cwd)}"

@@ -601,9 +601,39 @@ def test_of_very_many_recompilations_both_ends_are_told(tmp_path: Path) -> None:
     assert told == [f"0/{at}" for at in (*range(1, 17), *range(24, 40))]
     (left_out,) = [line for line in lines if "more recompilations" in line]
     assert left_out.startswith("  … 7 more recompilations; stepper query has all of them")
-    # The last one tried 39 entries: Dynamo's words on the newest, and what the others want.
-    assert lines.count("    … and 23 more entries") == 1
+    # The last one tried 39 entries: there are Dynamo's words on the newest.
+    assert lines.count("    … and 38 more entries, not recorded why") == 1
     assert "    0/38  x.shape[0]: expected 40, actual 41  TENSOR_MATCH L['x']" in lines
+
+
+VERY_MANY = """
+import torch
+torch._dynamo.config.recompile_limit = 32
+
+@torch.compile(backend="eager")
+def resized(x, mode):
+    return x + len(mode)
+
+for size in range(19):
+    resized(torch.ones(2), "m" * size)
+"""
+
+
+def test_of_entries_that_were_not_asked_it_is_said_why(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    """Without lookups sixteen are asked again at a miss; with them, all are told."""
+    source = program(VERY_MANY)
+    asked = [line.text for line in recompile_lines(recorded(source), every=True)]
+    looked_up = [line.text for line in recompile_lines(recorded(source, "--lookups"), every=True)]
+    said = "not asked: of so many the first 16 are, and all with --lookups"
+    assert [line for line in asked if "more entr" in line] == [
+        f"    … and 1 more entry {said}",
+        f"    … and 2 more entries {said}",
+    ]
+    assert "    nearest of those: 0/17, made for a call from the same place" in asked
+    assert not [line for line in looked_up if "more entr" in line]
+    assert sum(line.startswith("    0/0 ") for line in looked_up) == 18
 
 
 MANY = """

@@ -30,6 +30,7 @@ from tests.answers import (  # noqa: F401
     swept_again,
     swept_eighth,
     swept_eleventh,
+    swept_fifteenth,
     swept_fifth,
     swept_fourteenth,
     swept_fourth,

@@ -1,0 +1,86 @@
+"""Programs of a fifteenth sweep: of what is done with a number that comes from data, and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import ones, zeros
+
+from tests.answers.cases import Run, case
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="sort that with torch.argsort",
+    counts=(2, 1),
+    never=("change: keep the value a tensor; or",),
+)  # fmt: skip
+def sorted_by_an_item(run: Run) -> None:
+    """With the setting it breaks in sorted(), which takes constants for keys only."""
+
+    @run.compile
+    def smallest_first(rows: Any) -> Any:
+        if run.remedied:
+            return rows[torch.argsort(rows.sum(1))] + 1
+        return torch.stack(sorted(rows, key=lambda row: row.sum().item())) + 1  # cause
+
+    smallest_first(torch.stack([ones(2), zeros(2)]) if run.remedied else [ones(2), zeros(2)])
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="Python finds an element by the number, which is data, and no setting helps",
+    counts=(2, 1),
+    never=("change: keep the value a tensor; or",),
+)  # fmt: skip
+def layer_found_by_an_item(run: Run) -> None:
+    """With the setting it fails: a list has no element at a symbol that comes from data."""
+
+    @run.compile
+    def routed(x: Any, weights: Any) -> Any:
+        best = x.argmax()
+        if run.remedied:
+            return x * torch.index_select(weights, 0, best)
+        return x * weights[best.item()]  # cause
+
+    weights = ones(3, 3)
+    routed(torch.arange(3.0), weights if run.remedied else list(weights))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="keep the value a tensor; or, where the program decides nothing by it",
+    counts=(2, 1),
+    never=("Python finds an element", "Python sorts"),
+)  # fmt: skip
+def row_found_by_an_item(run: Run) -> None:
+    """A tensor has an element at a symbol."""
+    torch._dynamo.config.capture_scalar_outputs = run.remedied
+
+    @run.compile
+    def row_of(x: Any, rows: Any) -> Any:
+        return x * rows[x.argmax().item()]  # cause
+
+    row_of(torch.arange(3.0), ones(3, 3))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="keep the value a tensor; or, where the program decides nothing by it",
+    counts=(3, 1),
+    never=("Python finds an element", "Python sorts"),
+)  # fmt: skip
+def items_of_a_map(run: Run) -> None:
+    """A function that only says what to make of each is no order."""
+    torch._dynamo.config.capture_scalar_outputs = run.remedied
+
+    @run.compile
+    def totalled(rows: Any) -> Any:
+        return ones(2) * sum(map(lambda row: row.sum().item(), rows))  # noqa: C417  # cause
+
+    totalled([ones(2), zeros(2)])
