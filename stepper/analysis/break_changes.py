@@ -79,6 +79,15 @@ NO_META = (
     "(torch.library.custom_op)"
 )
 """Why: an operator is called that no setting takes into the graph."""
+IN_ORDER = Remedy(
+    "Python sorts, or leaves out, by the number, which is data, and no setting helps: have what it "
+    "is about in one tensor, and sort that with torch.argsort, or weigh it with torch.where"
+)
+INDEX = Remedy(
+    "Python finds an element by the number, which is data, and no setting helps: stack what is to "
+    "be found, and take of that with the tensor, as by torch.index_select; or find it outside of "
+    "the compiled function"
+)
 _NOTHING_OUTSIDE = (
     "change nothing outside of the function that the operator is given: let it return the new "
     "value, or make the change before or after the call"

@@ -13,8 +13,16 @@ import re
 import sys
 from collections.abc import Callable
 
-from stepper.analysis.break_changes import ASSERTED, CHANGES, FROM_OUTSIDE, NO_META, Remedy
-from stepper.analysis.broken import Broken
+from stepper.analysis.break_changes import (
+    ASSERTED,
+    CHANGES,
+    FROM_OUTSIDE,
+    IN_ORDER,
+    INDEX,
+    NO_META,
+    Remedy,
+)
+from stepper.analysis.broken import SUBSCRIBES, Broken
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
 _FUNCTION = re.compile(r"module: ([^,:]+), qualname: ([^,]+),")
@@ -90,11 +98,7 @@ _DISABLED = frozenset(
         "Skip inlining `torch.compiler.disable()`d function",
     }
 )
-
-
 _NO_NUMBER = "Could not extract specialized integer from data-dependent"
-SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
-"""Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
 _TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
 
 
@@ -413,17 +417,6 @@ def _rounds(broken: Broken) -> Remedy | None:
     return _ROUNDS
 
 
-_IN_ORDER = Remedy(
-    "Python sorts, or leaves out, by the number, which is data, and no setting helps: have what it "
-    "is about in one tensor, and sort that with torch.argsort, or weigh it with torch.where"
-)
-_INDEX = Remedy(
-    "Python finds an element by the number, which is data, and no setting helps: stack what is to "
-    "be found, and take of that with the tensor, as by torch.index_select; or find it outside of "
-    "the compiled function"
-)
-
-
 def _decision(broken: Broken) -> Remedy | None:
     """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
     too."""
@@ -433,10 +426,8 @@ def _decision(broken: Broken) -> Remedy | None:
         what = "the statement decides on data"
     elif broken.decides:
         what = "the program decides by what comes of this, which is data"
-    elif broken.orders or broken.indexes:
-        return _IN_ORDER if broken.orders else _INDEX
     else:
-        return None
+        return IN_ORDER if broken.orders else INDEX if broken.indexes else None
     return Remedy(
         f"{what}: without the number, decide on tensors with torch.where (both sides computed), or "
         "torch.cond for two functions"

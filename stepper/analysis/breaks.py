@@ -24,8 +24,8 @@ from operator import itemgetter
 import msgspec
 
 from stepper.analysis.break_changes import Remedy
-from stepper.analysis.break_rules import RAISED, SUBSCRIBES, advised
-from stepper.analysis.broken import Broken
+from stepper.analysis.break_rules import RAISED, advised
+from stepper.analysis.broken import SUBSCRIBES, Broken
 from stepper.analysis.decisions import (
     decided_at,
     ends_a_loop,

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import msgspec
 
+SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
+"""Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
+
 
 class Broken(msgspec.Struct, frozen=True):
     """What advice on a graph break may rest on."""
