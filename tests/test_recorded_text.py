@@ -74,7 +74,7 @@ IN_ANALYSIS = {
     },
     "decisions.py": {
         "_after": "CPython's names of instructions",
-        "decided_at": "CPython's names of instructions",
+        "is_returned": "CPython's names of instructions",
         "_decides": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",
         "_used": "CPython's names of instructions",
@@ -87,6 +87,7 @@ IN_ANALYSIS = {
         "_explanation": "torch's message",
         "_metaclass": "torch's: the context of a break, the source of what is called",
         "_operands": "CPython's names of instructions",
+        "_orders": "torch's: the source of what is called",
         "_raised_through": "CPython's names of instructions",
         "_within": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
