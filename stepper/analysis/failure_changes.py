@@ -263,6 +263,8 @@ def _devices(recording: Recording, failed: Failed) -> Remedy | None:
         words += (
             f"; a module takes {kept[0]} with it (.to, .cuda) only as a buffer: register_buffer"
         )
+    if "meta" in names:
+        words += "; what is on meta has no data to move: make it anew elsewhere, with to_empty"
     return Remedy.telling(words)
 
 

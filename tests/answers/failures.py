@@ -244,7 +244,7 @@ def shapes_that_do_not_fit(run: Run) -> None:
 @case(
     "", "why-failed",
     cause=("two devices, cpu and meta", "y  f32[2]  on meta", "x  f32[2]  on cpu"),
-    advice="y is on meta, x is on cpu: move one of them before",
+    advice="y is on meta, x is on cpu: move one of them before; what is on meta has no data",
     never=("register_buffer",),
     counts=(0, 1),
 )  # fmt: skip
