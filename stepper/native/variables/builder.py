@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import module_of
+from stepper.native.guards.class_dicts import lookup, module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.guards.scope import is_immortal
@@ -296,7 +296,8 @@ class VariableBuilder:
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:
             return self._wrap_method(value)
         if issubclass(kind, type):
-            plain = is_hashed_by_identity(kind)  # else a table would ask its class
+            reads = lookup(kind, "__getattribute__") is type.__dict__["__getattribute__"]
+            plain = reads and is_hashed_by_identity(kind)  # else what looks at it asks its class
             if plain and ctx_manager.is_mode(self.tx.output, value):
                 guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return ctx_manager.ModeClassVariable(value, source=source, guards=guards)

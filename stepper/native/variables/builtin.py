@@ -40,8 +40,9 @@ from stepper.native.variables.exceptions import (
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
 from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.named_tuple import NamedTupleVariable
 from stepper.native.variables.numpy_arrays import NumpyArrayVariable, call_numpy
-from stepper.native.variables.subclasses import counts_as
+from stepper.native.variables.subclasses import asked_of_objects, counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import (
@@ -324,6 +325,8 @@ def binary_op(
         except ObservedException as error:  # its text names the other operator
             raise unimplemented(error.msg) from None
     if isinstance(a, ConstantVariable) and a.python_type() is str and operation is operator.mod:
+        if isinstance(b, NamedTupleVariable):
+            b = b.as_tuple(tx)
         return fold(operation, [a, b], {})
     if operation in (operator.eq, operator.ne) and (
         isinstance(a, ConstantVariable) is not isinstance(b, ConstantVariable)
@@ -647,6 +650,9 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
             answer = value.has_attribute(tx, mark) and value.var_getattr(tx, mark).truth(tx)
         else:
             answer = counts_as(tx, kind, each)
+            names = [] if answer else asked_of_objects(kind, each)
+            if names and all(has_attribute(tx, value, name) for name in names):
+                raise value.refuse(f"isinstance() with {each.__name__}")
         if answer:
             break
     return ConstantVariable(answer, **VariableTracker.propagate(value, classes, kinds))
@@ -694,7 +700,7 @@ def class_of(tracker: VariableTracker) -> type:
 def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     if isinstance(args[0], ExceptionVariable):
         return args[0].text(tx)
-    if isinstance(args[0], UserDefinedObjectVariable):
+    if isinstance(args[0], UserDefinedObjectVariable | NamedTupleVariable):
         by_repr = lookup(args[0].python_type(), "__str__") is object.__dict__["__str__"]
         return BuiltinVariable(repr).call_function(tx, args, {}) if by_repr else None
     builtin = isinstance(args[0], BuiltinVariable)
@@ -711,7 +717,8 @@ def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
 
 @handles(repr)
 def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    return args[0].shown(tx) if isinstance(args[0], ExceptionVariable) else None
+    value = args[0]
+    return value.shown(tx) if isinstance(value, ExceptionVariable | NamedTupleVariable) else None
 
 
 @handles(type)

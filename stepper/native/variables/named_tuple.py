@@ -66,6 +66,9 @@ class NamedTupleVariable(TupleVariable):
     def is_python_constant(self) -> bool:
         return False
 
+    def as_python_constant(self) -> object:
+        raise self.refuse("the value")
+
     def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
         return TupleVariable(items, guards=guards)
 
@@ -88,6 +91,16 @@ class NamedTupleVariable(TupleVariable):
         cls = tx.class_variable(self)
         assert isinstance(cls, UserDefinedClassVariable)
         return cls.attribute(tx, source, found).with_guards(self.guards)
+
+    def as_tuple(self, tx: Translator) -> VariableTracker:
+        """A tuple with its items, to be read."""
+        items = [tx.realize(each).looked_into(tx) for each in self.items]
+        return TupleVariable(items, **self.propagate(self, items))
+
+    def shown(self, tx: Translator) -> VariableTracker | None:
+        """`repr`; None: something else than a text."""
+        said = self.var_getattr(tx, "__repr__").call_function(tx, [], {})
+        return said if said.python_type() is str else None
 
     def _class_source(self) -> Source | None:
         if self.cls is not None:

@@ -11,6 +11,8 @@ asked again only when there has been one.
 from __future__ import annotations
 
 import abc
+import types
+import typing
 from _abc import _get_dump  # type: ignore[import-not-found]  # no stub has it
 from collections.abc import Iterable
 from typing import Any
@@ -18,11 +20,13 @@ from typing import Any
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import is_derived, lookup
+from stepper.native.guards.class_dicts import MISSING, has, is_derived, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 
 _NO_HOOK: object = object.__dict__["__subclasshook__"]
 _CHECKS = ("__instancecheck__", "__subclasscheck__")
+_PROTOCOLS = type(typing.Protocol)
+_MEMBERS: Any = vars(typing)["_get_protocol_attrs"]
 _STANDARD = ("collections.abc", "numbers", "typing")
 
 
@@ -32,7 +36,7 @@ def is_subclass(kind: type, of: type) -> bool:
     Raises:
         Unsupported: it runs somebody's code.
     """
-    if type(of) is abc.ABCMeta:
+    if _is_abstract(type(of)) and _may_be_asked(kind, of):
         if is_derived(kind, of) and _has_no_hook(of):
             return True
         if of.__module__ in _STANDARD or _runs_nothing(of):
@@ -54,7 +58,7 @@ def counts_as(tx: Any, kind: type, of: type) -> bool:
     """
     if is_subclass(kind, of):
         return True
-    if type(of) is abc.ABCMeta:
+    if _is_abstract(type(of)):
         name = f"not issubclass({kind.__qualname__}, {of.__qualname__})"
         key = id(kind), id(of)
         install = tx.output.install_guard
@@ -62,10 +66,45 @@ def counts_as(tx: Any, kind: type, of: type) -> bool:
     return False
 
 
+def asked_of_objects(kind: type, of: type) -> list[str]:
+    """The attributes that an object has to have where its class did not say that it counts as an
+    instance: those of a protocol; of another class there are none.
+
+    Raises:
+        Unsupported: something of the object's class would be run for it.
+    """
+    if not _is_protocol(of):
+        return []
+    names: list[str] = sorted(_MEMBERS(of))
+    kinds = [
+        type(found) for found in (lookup(kind, name) for name in names) if found is not MISSING
+    ]
+    if has(kind, "__getattr__") or any(each is not types.FunctionType for each in kinds):
+        raise unimplemented(f"isinstance with {of.__name__}, for which attributes are computed")
+    return names
+
+
+def _is_protocol(of: type) -> bool:
+    return type(of) is _PROTOCOLS and lookup(of, "_is_protocol") is True
+
+
+def _is_abstract(meta: type) -> bool:
+    return meta is abc.ABCMeta or meta is _PROTOCOLS
+
+
+def _may_be_asked(kind: type, of: type) -> bool:
+    """Whether a protocol answers for a class, and looks at nothing but dictionaries of classes."""
+    if not _is_protocol(of):
+        return True
+    plain = type(kind) is type or _is_abstract(type(kind))
+    methods = all(type(lookup(of, name)) is types.FunctionType for name in _MEMBERS(of))
+    return plain and methods and lookup(of, "_is_runtime_protocol") is True
+
+
 def _runs_nothing(of: type) -> bool:
     """Whether to ask an abstract class runs nothing but Python's own code."""
     return _has_no_hook(of) and all(
-        type(each) is type or (type(each) is abc.ABCMeta and _runs_nothing(each))
+        type(each) is type or (_is_abstract(type(each)) and _runs_nothing(each))
         for each in (*_registered(of), *type.__subclasses__(of))
     )
 

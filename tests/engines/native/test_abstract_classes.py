@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
 import torch
@@ -163,3 +163,96 @@ def test_a_model_with_a_cache_is_one_graph() -> None:
         got = model(later, past_key_values=got.past_key_values)
     assert torch.equal(got.last_hidden_state, want.last_hidden_state)
     assert len(graphs) == 1
+
+
+@runtime_checkable
+class Goes(Protocol):
+    def go(self, x: Any) -> Any: ...
+
+
+@runtime_checkable
+class GoesAndStops(Goes, Protocol):
+    def stop(self) -> None: ...
+
+
+@runtime_checkable
+class Sized(Protocol):
+    size: int
+
+
+class Unchecked(Protocol):
+    def go(self, x: Any) -> Any: ...
+
+
+class ByForm:
+    def go(self, x: Any) -> Any:
+        return x
+
+
+class ByInheritance(Goes):
+    size = 3
+
+    def go(self, x: Any) -> Any:
+        return x
+
+
+class OfItsOwn:
+    def __init__(self) -> None:
+        self.go = len
+
+
+class Blocked:
+    go = None
+
+
+class HalfOfIt(ByForm):
+    def __init__(self) -> None:
+        self.size = 3
+
+
+class Computed:
+    def __getattr__(self, name: str) -> Any:
+        print(name)
+        raise AttributeError(name)
+
+
+class Given(torch.nn.Module):
+    @property
+    def go(self) -> Any:
+        print("read")
+        return None
+
+
+MADE: list[Any] = [
+    ByForm(), ByInheritance(), OfItsOwn(), Blocked(), HalfOfIt(), Computed(), Given(), Other(),
+    3, "text", [1], None, torch.nn.ReLU(), X, ByForm,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("of", [Goes, GoesAndStops, Sized, Unchecked, ByInheritance])
+@pytest.mark.parametrize("value", MADE, ids=lambda value: type(value).__name__)
+def test_a_protocol_answers_as_without_the_capture(value: Any, of: type) -> None:
+    def instance(x: torch.Tensor) -> Any:
+        return x + 1, isinstance(value, of)
+
+    def subclass(x: torch.Tensor) -> Any:
+        return x + 1, issubclass(type(value), of)
+
+    check(instance, X)
+    check(subclass, X)
+
+
+def test_what_a_protocol_says_of_a_class_is_captured_and_asked_again(new: type) -> None:
+    def goes(value: Any, x: torch.Tensor) -> torch.Tensor:
+        return x + 1 if isinstance(value, Goes) else x - 1
+
+    graphs = Graphs()
+    compiled = native.optimize(graphs)(goes)
+    assert torch.equal(compiled(ByForm(), X), X + 1)
+    assert torch.equal(compiled(new(), X), X - 1)
+    assert len(graphs) == 2
+    new.go = ByForm.go  # type: ignore[attr-defined]  # Python remembers that it had none
+    assert torch.equal(compiled(new(), X), goes(new(), X))
+    value = new()
+    Goes.register(new)
+    assert torch.equal(compiled(value, X), goes(value, X))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import pytest
 import torch
@@ -79,6 +79,11 @@ class Thing(metaclass=Noting):
         return self
 
     def __exit__(self, *error: object) -> None: ...
+
+
+@runtime_checkable
+class Goes(Protocol):
+    def go(self, x: Any) -> Any: ...
 
 
 class Items(list[int], metaclass=Noting): ...
@@ -188,3 +193,32 @@ def test_a_metaclass_is_asked_what_it_is_asked_in_eager(name: str) -> None:
         ASKED.clear()
         captured(x)
         assert expected == ASKED
+
+
+ONE_BY_ONE = ("__getattribute__", "__repr__", "__instancecheck__", "__subclasscheck__")
+"""Not a hash: what is referred to weakly is asked for it once, and a capture does so."""
+
+
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_a_metaclass_with_one_method_is_not_asked_either(name: str) -> None:
+    meta = type("Only", (type,), {name: vars(Noting)[name]})
+    kind = meta("Kind", (), {"held": 3, "go": lambda self, x: x})
+    given = kind()
+    programs: list[Callable[[Any], Any]] = [
+        lambda x: x + kind().held,
+        lambda x: x + kind.held,
+        lambda x: (x + 1, isinstance(given, kind), type(given) is kind),
+        lambda x: (x + 1, isinstance(given, Goes)),
+        lambda x: {"a": kind, "b": [kind, given], "c": x * 2},
+    ]
+    for program in programs:
+        x = torch.ones(3)
+        program(x)  # what Python remembers of abstract classes
+        ASKED.clear()
+        program(x)
+        expected = [*ASKED]
+        captured = native.optimize(run_graph)(program)
+        for _ in range(2):
+            ASKED.clear()
+            captured(x)
+            assert expected == ASKED

@@ -9,22 +9,21 @@ from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, lookup
 from stepper.native.protocols import Translator
-from stepper.native.variables.base import (
-    VariableTracker,
-)
+from stepper.native.variables.base import VariableTracker
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable, key_of, pairs_of
 from stepper.native.variables.exceptions import ExceptionVariable, cannot_unpack
 from stepper.native.variables.folding import fold
 from stepper.native.variables.iter import iterate
-from stepper.native.variables.lists import (
-    ListVariable,
-    TupleVariable,
-)
+from stepper.native.variables.lists import ListVariable, TupleVariable
+from stepper.native.variables.named_tuple import NamedTupleVariable
 from stepper.native.variables.sets import made_of
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+
+_SHOWN = UserDefinedObjectVariable | ExceptionVariable | NamedTupleVariable
+"""What has no text of its own, but by methods of its class."""
 
 
 class ContainerInstructions(Translator):
@@ -161,7 +160,7 @@ class ContainerInstructions(Translator):
         self.push(TemplateVariable.new(*self.popn(2)))
 
     def _format(self, value: VariableTracker, convert: Any, spec: VariableTracker) -> Any:
-        if convert is None and isinstance(value, UserDefinedObjectVariable | ExceptionVariable):
+        if convert is None and isinstance(value, _SHOWN):
             if isinstance(value, UserDefinedObjectVariable) and value.has_special("__format__"):
                 return value.special(self, "__format__", [spec])
             by_text = lookup(value.python_type(), "__format__") is object.__dict__["__format__"]
