@@ -57,9 +57,9 @@ WAYS: dict[str, Callable[[Any], Any]] = {
     "formatted repr": lambda value: f"{value!r:>30}",
     "format": format,
     "method": lambda value: "{} {}".format(value, value),  # noqa: UP032  # one of the ways
-    "method, inside": lambda value: "{}".format([value]),  # noqa: UP032
-    "percent": lambda value: "%s" % (value,),  # noqa: UP031
-    "percent, inside": lambda value: "%s" % ((value,),),  # noqa: UP031
+    "method, inside": lambda value: "{}".format([value]),  # noqa: UP032  # one of the ways
+    "percent": lambda value: "%s" % (value,),  # noqa: UP031  # one of the ways
+    "percent, inside": lambda value: "%s" % ((value,),),  # noqa: UP031  # one of the ways
     "in a tuple": lambda value: str((value, 1)),
     "in a list": lambda value: str([value]),
     "in a dictionary": lambda value: str({"a": value}),
