@@ -88,6 +88,15 @@ INDEX = Remedy(
     "be found, and take of that with the tensor, as by torch.index_select; or find it outside of "
     "the compiled function"
 )
+_DETACHED = (
+    "as long as no tensor that it goes through is returned, or used behind another break, without "
+    "detach()"
+)
+BACKWARD = Remedy(
+    f"call backward outside of the compiled function; or {{setting}}, {_DETACHED}",
+    "trace_autograd_ops",
+)
+"""Where torch has the setting."""
 _NOTHING_OUTSIDE = (
     "change nothing outside of the function that the operator is given: let it return the new "
     "value, or make the change before or after the call"
@@ -265,7 +274,7 @@ _WORDS = {
         "keep sparse tensors outside of the compiled function"
     ),
     "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`": (
-        "{setting}; or call it outside of the compiled function"
+        f"{{setting}}, {_DETACHED}; or call it outside of the compiled function"
     ),
     "Failed to mutate tensor data attribute": "make a new tensor instead of assigning .data",
 }
@@ -280,9 +289,7 @@ _SETTINGS = {
         "trace_autograd_ops"
     ),
 }
-SETTINGS = tuple(
-    dict.fromkeys((*_SETTINGS.values(), "trace_autograd_ops", "enable_trace_contextlib"))
-)
+SETTINGS = tuple(dict.fromkeys((*_SETTINGS.values(), BACKWARD.setting, "enable_trace_contextlib")))
 """All that may avoid a break or a failure when they are true, each once: no other is made because
 torch's words name it."""
 CHANGES = {kind: Remedy(words, _SETTINGS.get(kind, "")) for kind, words in _WORDS.items()}

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from stepper.analysis.break_changes import (
     ASSERTED,
+    BACKWARD,
     CHANGES,
     FROM_OUTSIDE,
     IN_ORDER,
@@ -666,13 +667,12 @@ def _shared(broken: Broken) -> Remedy | None:
 
 def _backward(broken: Broken) -> Remedy | None:
     """backward() in a compiled function, where torch has a setting that takes it into the graph."""
-    if broken.kind != _BACKWARD or _AUTOGRAD_OPS not in broken.explanation:
+    if broken.kind != _BACKWARD or BACKWARD.setting not in broken.explanation:
         return None
-    return Remedy("call backward outside of the compiled function; or {setting}", _AUTOGRAD_OPS)
+    return BACKWARD
 
 
 _BACKWARD = "Unsupported Tensor.backward() call"
-_AUTOGRAD_OPS = "trace_autograd_ops"
 _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"

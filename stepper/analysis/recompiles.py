@@ -468,8 +468,10 @@ class _Reader:
         """An entry of which the guards were asked again, in order."""
         new, old = self._wants(item.code)[item.id].call, self._wanted_by(item, entry)
         failures: list[Failure] = []
+        told: list[CheckedGuard] = []
         for guard, check in asked:
-            if check.verdict is Verdict.FAIL:
+            if check.verdict is Verdict.FAIL and guard not in told:  # some are installed twice
+                told.append(guard)
                 failure = failure_at(guard, check, entry, said, behind=bool(failures))
                 failures.append(explained(self._compares(item, failure), old, new))
         unknown = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import ones, zeros
+from torch import nn, ones, zeros
+from torch._dynamo import config
 
 from tests.answers.cases import Run, case
 
@@ -84,3 +85,47 @@ def items_of_a_map(run: Run) -> None:
         return ones(2) * sum(map(lambda row: row.sum().item(), rows))  # noqa: C417  # cause
 
     totalled([ones(2), zeros(2)])
+
+
+@case(
+    "", "why-break",
+    cause="Unsupported Tensor.backward() call",
+    advice="as long as no tensor that it goes through is returned",
+    counts=(2, 1),
+)  # fmt: skip
+def backward_of_a_loss_that_is_detached(run: Run) -> None:
+    """With the setting alone it would break where the loss is returned as it is."""
+    layer = nn.Linear(2, 1)
+
+    @run.compile
+    def learned(x: Any) -> Any:
+        loss = layer(x).sum()
+        loss.backward()  # cause
+        return (loss.detach() if run.remedied else loss) + 1
+
+    with config.patch(trace_autograd_ops=run.remedied):
+        learned(ones(2, 2))
+
+
+@case(
+    "", "why-recompile",
+    cause="self.theta changes",
+    advice="look it up outside of the compiled function, and hand over what is found",
+    counts=(4, 1),
+    never=("(would fail too)",),
+)  # fmt: skip
+def row_found_by_a_float(run: Run) -> None:
+    """Where a float was a symbol, torch guards twice on its value, word for word."""
+    table = {float(at): ones(2) * at for at in range(4)}
+
+    class Layer(nn.Module):
+        def __init__(self, theta: float) -> None:
+            super().__init__()
+            self.theta = theta
+            self.row = table[theta]
+
+        def forward(self, x: Any) -> Any:
+            return x + (self.row if run.remedied else table[self.theta])  # cause
+
+    for theta in table:
+        run.compile(Layer(theta))(ones(2))
