@@ -254,7 +254,10 @@ def _keys(it: Changing) -> str:
         return _submodules(it)
     if _takes_keywords(it):
         return _as_many_arguments(_ARGUMENTS["kwargs"])
-    known = f"{have(it).capitalize()} {it.name} always with the same keys."
+    known = (
+        f"{have(it).capitalize()} {it.name} always with the same keys, and with values of the same "
+        "kinds: None for what is not there is another kind."
+    )
     return _changed_inside(it) or known
 
 
