@@ -373,14 +373,14 @@ def _recompilation(
     shown = [*found.tried[:_ENTRIES]]
     if nearest is not None and not any(tried is nearest for tried in shown):
         shown.append(nearest)
-    why = ", not recorded why"
+    known = [tried for tried in shown if tried.failures]
+    why = ""
     if item.unmet:
         why = f" not asked: of so many the first {len(item.unmet)} are, and all with --lookups"
-    known = [tried for tried in shown if tried.failures]
-    if item.unmet or len(shown) - len(known) > _FEW:
+    elif len(shown) - len(known) > _FEW:
+        why = ", not recorded why"
+    if why:
         shown = known
-    else:
-        why = ""
     for tried in shown:
         yield from tried_lines(recording, tried, told, every=every)
     left_out = len(found.tried) - len(shown)
