@@ -3,7 +3,7 @@
 Dynamo's hints are for every case of a kind; a change here is the nearest one for most programs. The
 table is kept by Dynamo's own names for its kinds of breaks; a test compares them with the registry
 of the installed torch. Whoever adds a kind says what to write instead of what. What else decides
-than the kind is in `break_rules`.
+than the kind is in `break_rules` and `data_rules`.
 """
 
 from __future__ import annotations
@@ -87,6 +87,10 @@ INDEX = Remedy(
     "Python finds an element by the number, which is data, and no setting helps: stack what is to "
     "be found, and take of that with the tensor, as by torch.index_select; or find it outside of "
     "the compiled function"
+)
+ROUNDS = Remedy(
+    "how often the loop runs depends on data: take the number from a shape or from outside of the "
+    "compiled function"
 )
 _DETACHED = (
     "as long as no tensor that it goes through is returned, or used behind another break, without "

@@ -3,6 +3,7 @@
 Dynamo's name for the kind of break decides in most cases (`break_changes`). A rule here looks at
 more that was recorded: the function that is called, the statement, what the program does when the
 condition does not hold, and whether the line is the program's or a library's, which nobody edits.
+Those about what comes from the data of a tensor are in `data_rules`.
 The bench (`tests/answers`) has a program for each rule, and one for which it would be wrong.
 """
 
@@ -13,23 +14,12 @@ import re
 import sys
 from collections.abc import Callable
 
-from stepper.analysis.break_changes import (
-    ASSERTED,
-    BACKWARD,
-    CHANGES,
-    FROM_OUTSIDE,
-    IN_ORDER,
-    INDEX,
-    NO_META,
-    Remedy,
-)
-from stepper.analysis.broken import SUBSCRIBES, Broken
+from stepper.analysis import data_rules
+from stepper.analysis.break_changes import BACKWARD, CHANGES, FROM_OUTSIDE, ROUNDS, Remedy
+from stepper.analysis.broken import BRANCHES, NO_TENSOR, SKIPPED, Broken
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
 _FUNCTION = re.compile(r"module: ([^,:]+), qualname: ([^,]+),")
-_JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
-_JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
-_STATEMENT = re.compile(r"\s*(\w+)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
 _THAT_WAIT = frozenset(
@@ -44,31 +34,11 @@ _OF_FUNC = {"jacobian": "jacrev"}
 """What the same is called in torch.func, where that is another name."""
 _INLINED = "Attempted to inline function marked as skipped"
 _OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
-_SKIPPED = "Attempted to call function marked as skipped"
 _LOGGER = re.compile(r"method: <Logger ([\w.]+) \(\w+\)>\.(\w+), args: ")
 _ASKING = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
 """Methods of a logger with which nothing is logged."""
 _ALIASING = "Encountered aliasing during higher order op tracing"
-_BRANCHES = "Data-dependent branching"
-_NUMBER = frozenset(
-    {
-        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
-        "Data dependent operator",
-    }
-)
-"""Kinds where a tensor becomes a number."""
-_UNBIND = re.compile(r"\bunbind\(")
-_OPERATOR = "Data dependent operator"
-_NO_TYPE = "Unsupported python_type() call"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
-_ITEM = "aten._local_scalar_dense.default"
-"""The only operator of that kind whose number can be a symbol."""
-_NO_TENSOR = "torch.* op returned non-Tensor"
-_SHAPED = "Dynamic shape operator"
-_WITHOUT_META = frozenset(
-    {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
-)
-"""Operators of that kind that break with its setting, too."""
 _METHOD_CALL = "Unsupported method call"
 _METHOD = re.compile(r"^call_method \S+ (\w+) ")
 _WRITING = re.compile(
@@ -99,8 +69,6 @@ _DISABLED = frozenset(
         "Skip inlining `torch.compiler.disable()`d function",
     }
 )
-_NO_NUMBER = "Could not extract specialized integer from data-dependent"
-_TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
 
 
 def advised(broken: Broken) -> Remedy | None:
@@ -146,12 +114,8 @@ def _printing(broken: Broken) -> Remedy | None:
     )
 
 
-_ROUNDS = Remedy(
-    "how often the loop runs depends on data: take the number from a shape or from outside of the "
-    "compiled function"
-)
 _BUILTINS = {
-    "range": _ROUNDS,  # it takes nothing but whole numbers, so a tensor here
+    "range": ROUNDS,  # it takes nothing but whole numbers, so a tensor here
     "breakpoint": Remedy("stepper.breakpoint() stops without a break"),
     "input": Remedy("ask before the compiled function"),
     "open": Remedy("read or write files outside of the compiled function"),
@@ -206,27 +170,6 @@ def _made_without(broken: Broken) -> Remedy | None:
     )
 
 
-def _mapped(broken: Broken) -> Remedy | None:
-    """A tensor becomes a number where torch.vmap has one tensor for all of its calls."""
-    if not broken.mapped or broken.kind not in _NUMBER:
-        return None
-    return Remedy(
-        "torch.vmap has no number for one of its calls, without torch.compile neither: keep the "
-        "value a tensor; of a tensor that it does not map, take .item() before the compiled "
-        "function"
-    )
-
-
-def _differentiated(broken: Broken) -> Remedy | None:
-    """A tensor becomes a number in a torch.autograd.Function, whose graph hands on no symbol: the
-    setting that makes one is an error there."""
-    if not broken.differentiated or broken.kind not in _NUMBER:
-        return None
-    return Remedy(
-        "keep the value a tensor: within a torch.autograd.Function no setting makes it a symbol"
-    )
-
-
 def _packed(broken: Broken) -> Remedy | None:
     """A recurrent module is called where there is a packed sequence: with its setting, the graph
     breaks within it all the same."""
@@ -240,7 +183,7 @@ def _packed(broken: Broken) -> Remedy | None:
 
 def _function(broken: Broken) -> tuple[str, str]:
     """Module and name of a function that Dynamo does not look into; both empty: it is none."""
-    said = _FUNCTION.search(broken.context) if broken.kind == _SKIPPED else None
+    said = _FUNCTION.search(broken.context) if broken.kind == SKIPPED else None
     return ("", "") if said is None else (said[1], said[2])
 
 
@@ -280,7 +223,7 @@ def _clock(broken: Broken) -> Remedy | None:
         return None
     if name == "sleep":
         return Remedy("wait outside of the compiled function")
-    if _first_word(broken) in {"if", "elif", "while"}:
+    if broken.first_word in {"if", "elif", "while"}:
         return Remedy(
             "the statement decides by the clock, which no graph has: decide outside of the "
             "compiled function, or by a number of rounds"
@@ -319,7 +262,7 @@ def _around_a_module(broken: Broken) -> Remedy | None:
 
 def _manager(broken: Broken) -> Remedy | None:
     """A function of torch's that makes a context manager, where that is entered."""
-    if broken.kind != _NO_TENSOR or _first_word(broken) != "with":
+    if broken.kind != NO_TENSOR or broken.first_word != "with":
         return None
     return CHANGES[_CONTEXT_MANAGER]
 
@@ -349,115 +292,13 @@ def _inside_library(broken: Broken) -> Remedy | None:
 
 def _of_each(broken: Broken) -> Remedy | None:
     """any() or all() of tensors, for which Dynamo has a loop of its own."""
-    called = _OF_EACH.search(broken.leads_there) if broken.kind == _BRANCHES else None
+    called = _OF_EACH.search(broken.leads_there) if broken.kind == BRANCHES else None
     if not broken.library or called is None or broken.statement.strip() not in _EACH:
         return None
     return Remedy(
         f"{called[1]}() decides by each of its tensors: have them in one, with torch.stack, and "
         f"take .{called[1]}() of that; then decide on tensors with torch.where"
     )
-
-
-def _does_not_hold(broken: Broken) -> Remedy | None:
-    """An assertion of a condition that is known while tracing, and false."""
-    if broken.kind != _BRANCHES or not broken.context.startswith(_JUMP_ON_CONSTANT):
-        return None
-    return ASSERTED
-
-
-def _check(broken: Broken) -> Remedy | None:
-    """A condition on data that only decides whether to raise."""
-    if broken.kind != _BRANCHES or not broken.checks:
-        return None
-    return Remedy(
-        "put the check into the graph: torch._assert_async(condition, message), where the "
-        "condition is a tensor that has to be true (torch.logical_not in place of `not`), and the "
-        "message a constant"
-    )
-
-
-def _loop(broken: Broken) -> Remedy | None:
-    """A loop, `while` or `for`, that goes on or ends by data."""
-    ends = broken.ends_a_loop or _first_word(broken) == "while"
-    if not ends or broken.kind not in {_BRANCHES, *_NUMBER}:
-        return None
-    return Remedy(
-        "how often the loop runs depends on data: compile one round of it, with the loop around "
-        "that; or run it a fixed number of times, with torch.where for those that are too many"
-    )
-
-
-def _one_round(broken: Broken) -> Remedy | None:
-    """Data decides within a `while` loop, which likely goes on by what comes of it."""
-    if broken.around != "while" or broken.kind not in {_SHAPED, *_NUMBER}:
-        return None
-    return Remedy(
-        "a break in a loop leaves the whole function uncompiled, and the next round may break "
-        "elsewhere: compile one round of it, with the loop around that"
-    )
-
-
-def _range_of_symbols(broken: Broken) -> Remedy | None:
-    """A range that is handed over: once an end of it has changed, it is made of symbols."""
-    if broken.kind != _NO_TYPE or broken.opname != "GET_ITER" or "range" not in broken.types:
-        return None
-    return Remedy(
-        "of a range that is another one in the second call Dynamo makes symbols, and cannot go "
-        "through it: hand over a list of it, or the number, with range() inside"
-    )
-
-
-def _rounds(broken: Broken) -> Remedy | None:
-    """`for` over a range whose length comes from data."""
-    if (
-        _first_word(broken) != "for"
-        or broken.kind not in _NUMBER
-        or "range(" not in broken.statement
-    ):
-        return None
-    return _ROUNDS
-
-
-def _decision(broken: Broken) -> Remedy | None:
-    """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
-    too."""
-    if broken.kind not in _NUMBER:
-        return None
-    if _first_word(broken) in {"if", "elif"}:
-        what = "the statement decides on data"
-    elif broken.decides:
-        what = "the program decides by what comes of this, which is data"
-    else:
-        return IN_ORDER if broken.orders else INDEX if broken.indexes else None
-    return Remedy(
-        f"{what}: without the number, decide on tensors with torch.where (both sides computed), or "
-        "torch.cond for two functions"
-    )
-
-
-def _python_value(broken: Broken) -> Remedy | None:
-    """An operator that returns a Python value, and not by way of a tensor."""
-    if broken.kind != _OPERATOR or broken.context in {"", _ITEM}:
-        return None
-    return Remedy(
-        "no setting makes a symbol of what this operator returns: use tensors, for torch.equal "
-        "(a == b).all(), for torch.allclose torch.isclose(a, b).all()"
-    )
-
-
-def _negation(broken: Broken) -> Remedy | None:
-    """`not` of a tensor: Python's own, which returns no tensor. As a symbol, the number would break
-    there, too."""
-    if broken.opname != "UNARY_NOT" or broken.kind not in {_OPERATOR, _NO_TENSOR}:
-        return None
-    return Remedy("torch.logical_not of the tensor, instead of `not`")
-
-
-def _without_meta(broken: Broken) -> Remedy | None:
-    """An operator whose result has no fixed size, and of which torch knows no more."""
-    if broken.kind != _SHAPED or broken.context not in _WITHOUT_META:
-        return None
-    return Remedy(NO_META)
 
 
 def _of_torch_without_fake(broken: Broken) -> Remedy | None:
@@ -479,92 +320,6 @@ def _drawn_by_numpy(broken: Broken) -> Remedy | None:
         "draw it before the compiled function, and hand it over as a tensor; or draw it with torch "
         "(torch.rand, torch.randn)"
     )
-
-
-def _output_size(broken: Broken) -> Remedy | None:
-    """An operator whose result has the size that it is told, if it is told one."""
-    if broken.kind != _SHAPED or broken.context != "aten.repeat_interleave.Tensor":
-        return None
-    return Remedy(
-        "pass output_size, the number of elements that come out, where that is known; or {setting}",
-        CHANGES[_SHAPED].setting,
-    )
-
-
-def _marked(broken: Broken) -> Remedy | None:
-    """A condition on a size that has no value because the program has marked it so."""
-    if not broken.marked:
-        return None
-    return Remedy(
-        "the program decides by a size that is marked by mark_unbacked: with mark_dynamic instead, "
-        "each side of the condition gets an entry; of what always holds, torch._check"
-    )
-
-
-def _undecided(broken: Broken) -> Remedy | None:
-    """A condition on a symbol that comes from data."""
-    jumps = broken.kind == _BRANCHES and broken.context == _JUMP_ON_SYMBOL
-    if not jumps and "Could not guard on data-dependent expression" not in broken.explanation:
-        return None
-    return Remedy(
-        "the program decides by a number that comes from data: decide on tensors with torch.where "
-        "or torch.cond; of what always holds, torch._check"
-    )
-
-
-def _nested(broken: Broken) -> Remedy | None:
-    """A nested tensor is taken apart."""
-    if broken.kind != _OPERATOR or not _UNBIND.search(broken.statement):
-        return None
-    return Remedy(
-        "how long the parts of a nested tensor are is data: take it apart before the compiled "
-        "function, and hand over the parts; or work on it as a whole"
-    )
-
-
-def _as_number(broken: Broken) -> Remedy | None:
-    """A symbol that comes from data stands where Python needs a number."""
-    if _NO_NUMBER not in broken.explanation:
-        return None
-    return Remedy(
-        "Python needs a number here that comes from data (how often a loop runs, how many elements "
-        "there are): do it with tensors as a whole, or outside of the compiled function"
-    )
-
-
-def _index(broken: Broken) -> Remedy | None:
-    """A tensor of no dimensions as an index of a tensor: torch reads it as a number."""
-    symbol = _NO_NUMBER in broken.explanation
-    if (not symbol and broken.kind != _OPERATOR) or broken.opname not in SUBSCRIBES:
-        return None
-    if not broken.operands or not broken.operands <= _TENSORS:
-        return None
-    words = (
-        "an index that is a tensor without dimensions is read as a number: take index_select(0, "
-        "index), or keep a dimension in the index, [:1] in place of [0]"
-    )
-    return Remedy(words) if symbol else Remedy(words + "; or {setting}", CHANGES[_OPERATOR].setting)
-
-
-def _mathematics(broken: Broken) -> Remedy | None:
-    """A function of Python's module math takes a tensor."""
-    if broken.kind != _OPERATOR or not _global(broken.called, "math"):
-        return None
-    return Remedy("use the function of torch instead of that of math")
-
-
-def _random_number(broken: Broken) -> Remedy | None:
-    """A number drawn by numpy, or one that Python has drawn, by which the program decides."""
-    of_numpy = broken.kind == _OPERATOR and ".random." in broken.called
-    of_python = broken.kind == _SKIPPED and "`<unknown module>.Random." in broken.explanation
-    decides = broken.decides or broken.ends_a_loop or _first_word(broken) in {"if", "elif", "while"}
-    if decides and (of_numpy or of_python):
-        return Remedy(
-            "draw it before the compiled function, and hand over what is decided by it: each side "
-            "gets an entry"
-        )
-    words = "draw it with torch.rand and its like, or before the compiled function"
-    return Remedy(words) if of_numpy else None
 
 
 def _opaque_function(broken: Broken) -> Remedy | None:
@@ -621,16 +376,6 @@ def _attributes_in_c(broken: Broken) -> Remedy | None:
     )
 
 
-def _drawn(broken: Broken) -> Remedy | None:
-    """A number that Python has drawn is a tensor in the graph, and the operator takes none."""
-    if broken.kind != _OF_TENSORS or "UnspecializedPythonVariable" not in broken.context:
-        return None
-    return Remedy(
-        "a number from the module random is a tensor for Dynamo, with which this cannot be done: "
-        "draw it before the compiled function, and hand it over"
-    )
-
-
 def _operation_in_c(broken: Broken) -> Remedy | None:
     """An operator, a loop or a builtin function asks something of an object, and Dynamo has no
     model of that."""
@@ -673,7 +418,6 @@ def _backward(broken: Broken) -> Remedy | None:
 
 
 _BACKWARD = "Unsupported Tensor.backward() call"
-_OF_TENSORS = "unimplemented builtin op on tensor arguments"
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
 _OF_EACH = re.compile(r"\b(any|all)\(")
@@ -710,7 +454,7 @@ def _array_by_symbol(broken: Broken) -> Remedy | None:
 
 def _scheduled(broken: Broken) -> Remedy | None:
     """The step of an optimizer that a scheduler of learning rates has wrapped."""
-    if broken.kind != _SKIPPED or not _SCHEDULER.search(broken.context):
+    if broken.kind != SKIPPED or not _SCHEDULER.search(broken.context):
         return None
     return Remedy(
         "a scheduler of torch's has wrapped the optimizer's step, into which Dynamo does not look; "
@@ -727,19 +471,9 @@ def _by_kind(broken: Broken) -> Remedy | None:
 def _setting(broken: Broken) -> str:
     """The setting that avoids a break; empty: there is none."""
     known = CHANGES.get(broken.kind)
-    in_vain = (_python_value, _without_meta, _negation, _differentiated, _packed)
-    if known is None or any(rule(broken) for rule in in_vain):
+    if known is None or data_rules.is_in_vain(broken) or _packed(broken):
         return ""
     return known.setting
-
-
-def _first_word(broken: Broken) -> str:
-    said = _STATEMENT.match(broken.statement)
-    return said[1] if said is not None else ""
-
-
-def _global(source: str, name: str) -> bool:
-    return source.startswith((f"G['{name}'].", f"G['__import_{name}']."))
 
 
 RULES: dict[str, Callable[[Broken], Remedy | None]] = {
@@ -756,31 +490,12 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "manager": _manager,
     "entered by a stack": _entered,
     "library": _inside_library,
-    "does not hold": _does_not_hold,
     "lacking": _lacking,
     "metaclass": _made_without,
-    "vmap": _mapped,
-    "autograd.Function": _differentiated,
-    "check": _check,
-    "random number": _random_number,
-    "loop": _loop,
-    "round": _one_round,
-    "range": _rounds,
-    "range of symbols": _range_of_symbols,
-    "decision": _decision,
-    "Python value": _python_value,
-    "negation": _negation,
-    "no meta": _without_meta,
+    **data_rules.RULES,
     "no fake of torch's": _of_torch_without_fake,
     "drawn by numpy": _drawn_by_numpy,
-    "output size": _output_size,
-    "marked": _marked,
-    "undecided": _undecided,
     "packed": _packed,
-    "nested tensor": _nested,
-    "index": _index,
-    "as a number": _as_number,
-    "math": _mathematics,
     "scheduler": _scheduled,
     "functional": _functional,
     "opaque function": _opaque_function,
@@ -788,7 +503,6 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "written": _written,
     "attributes in C": _attributes_in_c,
     "operation in C": _operation_in_c,
-    "drawn": _drawn,
     "generator": _generator,
     "shared": _shared,
     "in place": _in_place,

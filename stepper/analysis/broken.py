@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
+BRANCHES = "Data-dependent branching"
+NO_TENSOR = "torch.* op returned non-Tensor"
+SKIPPED = "Attempted to call function marked as skipped"
 SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
 """Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
+_STATEMENT = re.compile(r"\s*(\w+)")
 
 
 class Broken(msgspec.Struct, frozen=True):
@@ -61,3 +67,9 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether another break was being handled when it came about."""
     around_module: str = ""
     """What leads there that torch has around a module of the program's; empty: nothing."""
+
+    @property
+    def first_word(self) -> str:
+        """The word that the statement begins with; empty: it begins with none."""
+        said = _STATEMENT.match(self.statement)
+        return said[1] if said is not None else ""

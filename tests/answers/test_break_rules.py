@@ -8,7 +8,7 @@ import inspect
 
 import pytest
 
-from stepper.analysis import break_rules, failure_changes
+from stepper.analysis import break_rules, data_rules, failure_changes
 from stepper.analysis.break_changes import CHANGES
 from stepper.analysis.break_rules import RULES, rule_of
 from stepper.analysis.breaks import Cause, causes
@@ -181,9 +181,10 @@ def test_the_compilations_that_failed_are_those_of_the_programs_on_failures(
 
 
 def test_every_rule_is_asked() -> None:
-    tree = ast.parse(inspect.getsource(break_rules))
+    trees = [ast.parse(inspect.getsource(each)) for each in (break_rules, data_rules)]
     rules = {
         each.name
+        for tree in trees
         for each in tree.body
         if isinstance(each, ast.FunctionDef) and RETURNS in ast.unparse(each)
     }

@@ -1,0 +1,296 @@
+"""Which change is advised where a graph breaks because something depends on data.
+
+A tensor becomes a number, its size is known by its data only, or the program decides by what it
+holds. Dynamo has settings that make symbols of such numbers and sizes: a rule here says where no
+symbol would do, and what to write instead. They are asked among those of `break_rules`, once it is
+known that the line is the program's own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from stepper.analysis.break_changes import (
+    ASSERTED,
+    CHANGES,
+    IN_ORDER,
+    INDEX,
+    NO_META,
+    ROUNDS,
+    Remedy,
+)
+from stepper.analysis.broken import BRANCHES, NO_TENSOR, SKIPPED, SUBSCRIBES, Broken
+
+_JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
+_JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
+_NUMBER = frozenset(
+    {
+        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "Data dependent operator",
+    }
+)
+"""Kinds where a tensor becomes a number."""
+_UNBIND = re.compile(r"\bunbind\(")
+_OPERATOR = "Data dependent operator"
+_NO_TYPE = "Unsupported python_type() call"
+_ITEM = "aten._local_scalar_dense.default"
+"""The only operator of that kind whose number can be a symbol."""
+_SHAPED = "Dynamic shape operator"
+_WITHOUT_META = frozenset(
+    {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
+)
+"""Operators of that kind that break with its setting, too."""
+_NO_NUMBER = "Could not extract specialized integer from data-dependent"
+_TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
+_MATH = ("G['math'].", "G['__import_math'].")
+_OF_TENSORS = "unimplemented builtin op on tensor arguments"
+
+
+def _does_not_hold(broken: Broken) -> Remedy | None:
+    """An assertion of a condition that is known while tracing, and false."""
+    if broken.kind != BRANCHES or not broken.context.startswith(_JUMP_ON_CONSTANT):
+        return None
+    return ASSERTED
+
+
+def _mapped(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number where torch.vmap has one tensor for all of its calls."""
+    if not broken.mapped or broken.kind not in _NUMBER:
+        return None
+    return Remedy(
+        "torch.vmap has no number for one of its calls, without torch.compile neither: keep the "
+        "value a tensor; of a tensor that it does not map, take .item() before the compiled "
+        "function"
+    )
+
+
+def _differentiated(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number in a torch.autograd.Function, whose graph hands on no symbol: the
+    setting that makes one is an error there."""
+    if not broken.differentiated or broken.kind not in _NUMBER:
+        return None
+    return Remedy(
+        "keep the value a tensor: within a torch.autograd.Function no setting makes it a symbol"
+    )
+
+
+def _check(broken: Broken) -> Remedy | None:
+    """A condition on data that only decides whether to raise."""
+    if broken.kind != BRANCHES or not broken.checks:
+        return None
+    return Remedy(
+        "put the check into the graph: torch._assert_async(condition, message), where the "
+        "condition is a tensor that has to be true (torch.logical_not in place of `not`), and the "
+        "message a constant"
+    )
+
+
+def _random_number(broken: Broken) -> Remedy | None:
+    """A number drawn by numpy, or one that Python has drawn, by which the program decides."""
+    of_numpy = broken.kind == _OPERATOR and ".random." in broken.called
+    of_python = broken.kind == SKIPPED and "`<unknown module>.Random." in broken.explanation
+    decides = broken.decides or broken.ends_a_loop or broken.first_word in {"if", "elif", "while"}
+    if decides and (of_numpy or of_python):
+        return Remedy(
+            "draw it before the compiled function, and hand over what is decided by it: each side "
+            "gets an entry"
+        )
+    words = "draw it with torch.rand and its like, or before the compiled function"
+    return Remedy(words) if of_numpy else None
+
+
+def _loop(broken: Broken) -> Remedy | None:
+    """A loop, `while` or `for`, that goes on or ends by data."""
+    ends = broken.ends_a_loop or broken.first_word == "while"
+    if not ends or broken.kind not in {BRANCHES, *_NUMBER}:
+        return None
+    return Remedy(
+        "how often the loop runs depends on data: compile one round of it, with the loop around "
+        "that; or run it a fixed number of times, with torch.where for those that are too many"
+    )
+
+
+def _one_round(broken: Broken) -> Remedy | None:
+    """Data decides within a `while` loop, which likely goes on by what comes of it."""
+    if broken.around != "while" or broken.kind not in {_SHAPED, *_NUMBER}:
+        return None
+    return Remedy(
+        "a break in a loop leaves the whole function uncompiled, and the next round may break "
+        "elsewhere: compile one round of it, with the loop around that"
+    )
+
+
+def _rounds(broken: Broken) -> Remedy | None:
+    """`for` over a range whose length comes from data."""
+    if broken.first_word != "for" or broken.kind not in _NUMBER or "range(" not in broken.statement:
+        return None
+    return ROUNDS
+
+
+def _range_of_symbols(broken: Broken) -> Remedy | None:
+    """A range that is handed over: once an end of it has changed, it is made of symbols."""
+    if broken.kind != _NO_TYPE or broken.opname != "GET_ITER" or "range" not in broken.types:
+        return None
+    return Remedy(
+        "of a range that is another one in the second call Dynamo makes symbols, and cannot go "
+        "through it: hand over a list of it, or the number, with range() inside"
+    )
+
+
+def _decision(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
+    too."""
+    if broken.kind not in _NUMBER:
+        return None
+    if broken.first_word in {"if", "elif"}:
+        what = "the statement decides on data"
+    elif broken.decides:
+        what = "the program decides by what comes of this, which is data"
+    else:
+        return IN_ORDER if broken.orders else INDEX if broken.indexes else None
+    return Remedy(
+        f"{what}: without the number, decide on tensors with torch.where (both sides computed), or "
+        "torch.cond for two functions"
+    )
+
+
+def _python_value(broken: Broken) -> Remedy | None:
+    """An operator that returns a Python value, and not by way of a tensor."""
+    if broken.kind != _OPERATOR or broken.context in {"", _ITEM}:
+        return None
+    return Remedy(
+        "no setting makes a symbol of what this operator returns: use tensors, for torch.equal "
+        "(a == b).all(), for torch.allclose torch.isclose(a, b).all()"
+    )
+
+
+def _negation(broken: Broken) -> Remedy | None:
+    """`not` of a tensor: Python's own, which returns no tensor. As a symbol, the number would break
+    there, too."""
+    if broken.opname != "UNARY_NOT" or broken.kind not in {_OPERATOR, NO_TENSOR}:
+        return None
+    return Remedy("torch.logical_not of the tensor, instead of `not`")
+
+
+def _without_meta(broken: Broken) -> Remedy | None:
+    """An operator whose result has no fixed size, and of which torch knows no more."""
+    if broken.kind != _SHAPED or broken.context not in _WITHOUT_META:
+        return None
+    return Remedy(NO_META)
+
+
+def _output_size(broken: Broken) -> Remedy | None:
+    """An operator whose result has the size that it is told, if it is told one."""
+    if broken.kind != _SHAPED or broken.context != "aten.repeat_interleave.Tensor":
+        return None
+    return Remedy(
+        "pass output_size, the number of elements that come out, where that is known; or {setting}",
+        CHANGES[_SHAPED].setting,
+    )
+
+
+def _marked(broken: Broken) -> Remedy | None:
+    """A condition on a size that has no value because the program has marked it so."""
+    if not broken.marked:
+        return None
+    return Remedy(
+        "the program decides by a size that is marked by mark_unbacked: with mark_dynamic instead, "
+        "each side of the condition gets an entry; of what always holds, torch._check"
+    )
+
+
+def _undecided(broken: Broken) -> Remedy | None:
+    """A condition on a symbol that comes from data."""
+    jumps = broken.kind == BRANCHES and broken.context == _JUMP_ON_SYMBOL
+    if not jumps and "Could not guard on data-dependent expression" not in broken.explanation:
+        return None
+    return Remedy(
+        "the program decides by a number that comes from data: decide on tensors with torch.where "
+        "or torch.cond; of what always holds, torch._check"
+    )
+
+
+def _nested(broken: Broken) -> Remedy | None:
+    """A nested tensor is taken apart."""
+    if broken.kind != _OPERATOR or not _UNBIND.search(broken.statement):
+        return None
+    return Remedy(
+        "how long the parts of a nested tensor are is data: take it apart before the compiled "
+        "function, and hand over the parts; or work on it as a whole"
+    )
+
+
+def _index(broken: Broken) -> Remedy | None:
+    """A tensor of no dimensions as an index of a tensor: torch reads it as a number."""
+    symbol = _NO_NUMBER in broken.explanation
+    if (not symbol and broken.kind != _OPERATOR) or broken.opname not in SUBSCRIBES:
+        return None
+    if not broken.operands or not broken.operands <= _TENSORS:
+        return None
+    words = (
+        "an index that is a tensor without dimensions is read as a number: take index_select(0, "
+        "index), or keep a dimension in the index, [:1] in place of [0]"
+    )
+    return Remedy(words) if symbol else Remedy(words + "; or {setting}", CHANGES[_OPERATOR].setting)
+
+
+def _as_number(broken: Broken) -> Remedy | None:
+    """A symbol that comes from data stands where Python needs a number."""
+    if _NO_NUMBER not in broken.explanation:
+        return None
+    return Remedy(
+        "Python needs a number here that comes from data (how often a loop runs, how many elements "
+        "there are): do it with tensors as a whole, or outside of the compiled function"
+    )
+
+
+def _mathematics(broken: Broken) -> Remedy | None:
+    """A function of Python's module math takes a tensor."""
+    if broken.kind != _OPERATOR or not broken.called.startswith(_MATH):
+        return None
+    return Remedy("use the function of torch instead of that of math")
+
+
+def _drawn(broken: Broken) -> Remedy | None:
+    """A number that Python has drawn is a tensor in the graph, and the operator takes none."""
+    if broken.kind != _OF_TENSORS or "UnspecializedPythonVariable" not in broken.context:
+        return None
+    return Remedy(
+        "a number from the module random is a tensor for Dynamo, with which this cannot be done: "
+        "draw it before the compiled function, and hand it over"
+    )
+
+
+_IN_VAIN = (_python_value, _without_meta, _negation, _differentiated)
+
+
+def is_in_vain(broken: Broken) -> bool:
+    """Whether the setting of a kind of break does not avoid this one."""
+    return any(rule(broken) for rule in _IN_VAIN)
+
+
+RULES: dict[str, Callable[[Broken], Remedy | None]] = {
+    "does not hold": _does_not_hold,
+    "vmap": _mapped,
+    "autograd.Function": _differentiated,
+    "check": _check,
+    "random number": _random_number,
+    "loop": _loop,
+    "round": _one_round,
+    "range": _rounds,
+    "range of symbols": _range_of_symbols,
+    "decision": _decision,
+    "Python value": _python_value,
+    "negation": _negation,
+    "no meta": _without_meta,
+    "output size": _output_size,
+    "marked": _marked,
+    "undecided": _undecided,
+    "nested tensor": _nested,
+    "index": _index,
+    "as a number": _as_number,
+    "math": _mathematics,
+    "drawn": _drawn,
+}
+"""In the order in which they are asked."""
