@@ -25,21 +25,17 @@ class HintedReason(str):
 class NativeError(RuntimeError):
     """The base of all of them; what Dynamo raises instead is a RuntimeError, too."""
 
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.msg = reason
+
 
 class Unsupported(NativeError):
     """Something cannot be captured: a graph break, with a reason that a user understands."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.msg = reason
-
 
 class SkipFrame(NativeError):
     """The frame is to run as it is."""
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(reason)
-        self.msg = reason
 
 
 class NothingToCapture(SkipFrame):
@@ -52,7 +48,6 @@ class RestartAnalysis(NativeError):
     def __init__(self, index: int, reason: str) -> None:
         super().__init__(reason)
         self.index = index
-        self.msg = reason
 
 
 class PrepareFirst(NativeError):
@@ -61,7 +56,6 @@ class PrepareFirst(NativeError):
     def __init__(self, prepare: Callable[[], object], reason: str) -> None:
         super().__init__(reason)
         self.prepare = prepare
-        self.msg = reason
 
 
 def unimplemented(reason: str, hint: str = "") -> Unsupported:

@@ -32,10 +32,16 @@ if TYPE_CHECKING:
     from stepper.native.guards.scope import GlobalState
     from stepper.native.polyfills import Polyfill
     from stepper.native.source import GuardSource, Source
-    from stepper.native.tracing.graph_arg import GraphArg
     from stepper.native.tracing.side_effects import SideEffects
     from stepper.native.tracing.symbolic_shapes import SymbolicShapes
     from stepper.native.variables.base import Guards, VariableTracker
+
+
+class GraphArg(NamedTuple):
+    """An input of the graph: where it comes from, and what it is now."""
+
+    source: Source
+    example: torch.Tensor | float
 
 
 class Output(Protocol):
@@ -286,10 +292,7 @@ class InlinedTranslator(Translator, Protocol):
 
 
 class Codegen(SourceCodegen, Protocol):
-    """What writes instructions that push values.
-
-    tx: the translator whose values are written.
-    """
+    """What writes instructions that push values."""
 
     @property
     def tx(self) -> Translator:
@@ -301,6 +304,10 @@ class Codegen(SourceCodegen, Protocol):
 
     def foreach(self, values: Iterable[VariableTracker]) -> None:
         """Push values, one after the other."""
+
+    def is_shared(self, tracker: VariableTracker) -> bool:
+        """Whether the object is needed more than once."""
+        ...
 
     def emit(self, name: str, argument: object = None) -> None:
         """One instruction."""

@@ -22,6 +22,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.weak_references import WeakReferenceVariable
 
 
 def needed_locals(codegen: PyCodegen, live: set[str], called: bool) -> list[str]:
@@ -51,7 +52,8 @@ def needed_locals(codegen: PyCodegen, live: set[str], called: bool) -> list[str]
         own = called and value.source == LocalSource(name) and _is_tensor(value)
         held = value.source is not None and not own
         written = isinstance(value, ConstantVariable) and not value.guards
-        return held or written or value.identity in known
+        counted = isinstance(value, WeakReferenceVariable)
+        return held or written or counted or value.identity in known
 
     return [name for name in plain if name in live or keeps(name)]
 

@@ -172,6 +172,10 @@ class PyCodegen:
         """Learn which objects are needed more than once."""
         self._uses = self.uses(roots)
 
+    def is_shared(self, tracker: VariableTracker) -> bool:
+        """Whether the object is needed more than once."""
+        return self._uses.get(tracker.identity, 0) > 1
+
     def uses(self, roots: Iterable[VariableTracker]) -> dict[object, int]:
         """How often each object is needed to push these, by its identity."""
         uses: dict[object, int] = {}
@@ -220,7 +224,7 @@ class PyCodegen:
         elif tracker.source is not None:
             self._load_source(tracker.source)
         elif isinstance(tracker, NewObjectVariable) or (
-            tracker.is_made and self._uses.get(tracker.identity, 0) > 1
+            tracker.is_made and self.is_shared(tracker)
         ):
             self._make_once(tracker)
         else:

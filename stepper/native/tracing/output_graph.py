@@ -29,8 +29,8 @@ from stepper.native.guards.class_dicts import Consulted, module_of
 from stepper.native.guards.guard import Guard
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import GlobalState
+from stepper.native.protocols import GraphArg
 from stepper.native.source import GuardSource, Source
-from stepper.native.tracing.graph_arg import GraphArg
 from stepper.native.tracing.random_draws import NotingFakeTensorMode
 from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found

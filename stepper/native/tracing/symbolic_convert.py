@@ -200,7 +200,7 @@ class InstructionTranslatorBase(Instructions):
         if isinstance(made_of, VariableTracker):
             return made_of.with_guards(value.guards)
         of_torch = issubclass(kind, torch.Tensor | torch.Size)
-        named = module_of(kind) in ("torch.return_types", "numpy")
+        named = module_of(kind) in ("torch.return_types", "numpy", "weakref")
         if value.source is None and (of_torch or named):
             return self.build(ConstantSource(kind), kind).with_guards(value.guards)
         if value.source is None:

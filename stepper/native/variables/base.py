@@ -145,6 +145,12 @@ class VariableTracker:
         """To be raised where something is not supported of this value."""
         return unimplemented(f"{what} of {self.describe()}")
 
+    def _source(self) -> Any:
+        """Where the value was, of those that are read there."""
+        if self.source is None:
+            raise self.refuse("attributes")
+        return self.source
+
     def describe(self) -> str:
         """What it is, in the words of a reason."""
         try:
@@ -156,8 +162,10 @@ class VariableTracker:
     # --- what it is
 
     def python_type(self) -> type:
-        """The class of the value."""
-        raise NotImplementedError
+        """The class of the value: of a tracker that has it, `type(self.value)`."""
+        if "value" not in vars(self):
+            raise NotImplementedError
+        return type(vars(self)["value"])
 
     def is_python_constant(self) -> bool:
         """Whether `as_python_constant` can be asked."""
@@ -184,8 +192,10 @@ class VariableTracker:
     # --- what can be done with it
 
     def truth(self, tx: Translator) -> bool:
-        """`bool(value)`."""
-        raise self.refuse("the truth")
+        """`bool(value)`: most objects are true, since their classes do not say how to ask."""
+        if any(has(self.python_type(), name) for name in ("__bool__", "__len__")):
+            raise self.refuse("the truth")
+        return True
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         """`value.name`."""
@@ -317,6 +327,3 @@ class LazyVariableTracker(VariableTracker):
     def __init__(self, value: object, source: Source) -> None:
         super().__init__(source=source)
         self.value = value
-
-    def python_type(self) -> type:
-        return type(self.value)

@@ -78,7 +78,6 @@ from stepper.native.variables.mapping_proxy import MappingProxyVariable
 from stepper.native.variables.misc import (
     EnvironVariable,
     PythonModuleVariable,
-    WeakReferenceVariable,
     is_stand_in,
 )
 from stepper.native.variables.named_tuple import (
@@ -107,6 +106,7 @@ from stepper.native.variables.user_defined import (
     UserDefinedObjectVariable,
     is_immutable,
 )
+from stepper.native.variables.weak_references import WeakReferenceVariable
 from stepper.native.versions import HigherOrderOperator, checkpoint
 from stepper.support.words import Classes, is_subclass, one_of
 
@@ -313,11 +313,11 @@ class VariableBuilder:
                 guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
                 return BuiltinVariable(value, source=source, guards=guards)
             guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
+            if value is weakref.ReferenceType:
+                return BuiltinVariable(value, source=source, guards=guards)
             if value is functools.partial:
-                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return FunctoolsPartialClassVariable(source=source, guards=guards)
             if is_named_tuple(value):
-                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
                 return NamedTupleClassVariable(value, source=source, guards=guards)
             return UserDefinedClassVariable(value, source=source, guards=guards)
         if kind not in _FUNCTION_KINDS:
@@ -390,12 +390,7 @@ class VariableBuilder:
         )  # fmt: skip
 
     def _wrap_tensor(self, value: torch.Tensor) -> VariableTracker:
-        if (
-            value.is_sparse
-            or value.is_quantized
-            or value.is_nested
-            or value.layout != torch.strided
-        ):
+        if value.is_quantized or value.is_nested or value.layout != torch.strided:
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return UserDefinedObjectVariable(value, source=self.source, guards=guards)
         require(self.tx.output, type(value), "__getattribute__", "__getattr__")

@@ -12,6 +12,7 @@ import os
 import re
 import sys
 import types
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -123,9 +124,6 @@ class BuiltinVariable(VariableTracker):
 
     def as_key(self) -> object:
         return self.fn if isinstance(self.fn, type) else super().as_key()
-
-    def truth(self, tx: Translator) -> bool:
-        return True
 
     def as_proxy(self) -> object:
         return _DTYPES[self.fn] if self.fn in _DTYPES else super().as_proxy()
@@ -406,8 +404,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
-    operator.setitem: (3, 3),
-    object.__getattribute__: (2, 2),
+    operator.setitem: (3, 3), object.__getattribute__: (2, 2), weakref.ReferenceType: (1, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
     set_grad_enabled: (1, 1), types.MappingProxyType: (1, 1),
     **{each.__new__: (1, 255) for each in (tuple, list, dict, collections.deque)},

@@ -102,9 +102,6 @@ class BoundBuiltinMethod(VariableTracker):
     def python_type(self) -> type:
         return types.BuiltinMethodType
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         method = getattr(self.obj.python_type(), self.name, None)
         if type(method) in _METHODS and (function := polyfills.METHODS.get(method)) is not None:

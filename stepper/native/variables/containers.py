@@ -15,7 +15,6 @@ it that lives on across a graph break, has the graph broken where it was made.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol, Unpack
 
 from stepper import _C
@@ -284,18 +283,18 @@ def _reorder(
     return ConstantVariable(None)
 
 
-class BareDictVariable(ConstDictVariable):
-    """What is in an object that is a dictionary.
+class _BareVariable(VariableTracker):
+    """What is in an object that is a container.
 
     place: the instruction to leave to Python, should it be needed as an object.
     holder: the object, if it was there before.
     """
 
     def __init__(
-        self, items: Mapping[object, VariableTracker], place: int, holder: Holder | None = None,
+        self, items: object, place: int, holder: Holder | None = None,
         **options: Unpack[TrackerOptions],
     ) -> None:  # fmt: skip
-        super().__init__(dict(items), **options)
+        super().__init__(items, **options)  # type: ignore[arg-type, misc]  # the other base's
         self.place = place
         self.holder = holder
 
@@ -303,19 +302,12 @@ class BareDictVariable(ConstDictVariable):
         raise RestartAnalysis(self.place, "what is inside of an object lives on")
 
 
-class BareListVariable(ListVariable):
-    """What is in an object that is a list; see `BareDictVariable`."""
+class BareDictVariable(_BareVariable, ConstDictVariable):
+    """What is in an object that is a dictionary."""
 
-    def __init__(
-        self, items: Sequence[VariableTracker], place: int, holder: Holder | None = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:  # fmt: skip
-        super().__init__(items, **options)
-        self.place = place
-        self.holder = holder
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        raise RestartAnalysis(self.place, "what is inside of an object lives on")
+class BareListVariable(_BareVariable, ListVariable):
+    """What is in an object that is a list."""
 
 
 def existing_contents(
@@ -324,16 +316,11 @@ def existing_contents(
     """What an object holds that was there before; None: something that is not known here."""
     found = tx.build(CallSource(source, bare, (base,)), bare(value, base))
     place = tx.root.current_instruction.index
+    if not isinstance(found, ConstDictVariable | ListVariable):
+        return found if isinstance(found, TupleVariable) else None
+    made = BareDictVariable if isinstance(found, ConstDictVariable) else BareListVariable
     mutation = ValueMutationExisting()
-    if isinstance(found, ConstDictVariable):
-        return BareDictVariable(
-            found.items, place, owner, guards=found.guards, mutation_type=mutation
-        )
-    if isinstance(found, ListVariable):
-        return BareListVariable(
-            found.items, place, owner, guards=found.guards, mutation_type=mutation
-        )
-    return found if isinstance(found, TupleVariable) else None
+    return made(found.items, place, owner, guards=found.guards, mutation_type=mutation)
 
 
 def new_contents(tx: Translator, base: type, args: Arguments) -> VariableTracker:

@@ -154,9 +154,6 @@ class ModeClassVariable(VariableTracker):
     def describe(self) -> str:
         return str(self.value.__qualname__)
 
-    def python_type(self) -> type:
-        return type(self.value)
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if self.value in TRANSFORMS and not kwargs:
             proxies = [arg.as_proxy() for arg in args]

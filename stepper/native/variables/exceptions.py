@@ -78,9 +78,6 @@ class ExceptionClassVariable(VariableTracker):
     def python_type(self) -> type:
         return type
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if kwargs:
             raise self.refuse("a call with keyword arguments")
@@ -132,11 +129,6 @@ class ExceptionVariable(VariableTracker):
     def python_type(self) -> type:
         kind: type = getattr(self.cls, "value")  # noqa: B009  # a field only of those that have a class
         return kind
-
-    def truth(self, tx: Translator) -> bool:
-        if any(has(self.python_type(), name) for name in ("__bool__", "__len__")):
-            raise self.refuse("the truth")
-        return True
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.cls, *self.args]

@@ -168,9 +168,6 @@ class BaseUserFunctionVariable(VariableTracker):
                 return bound
         return super().call_method(tx, name, args, kwargs)
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def python_type(self) -> type:
         return types.FunctionType
 
@@ -298,9 +295,6 @@ class UserFunctionVariable(BaseUserFunctionVariable):
         if source is None:
             return wrap_constant(value, self.guards)
         return tx.build(DefaultsSource(source, key), value)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        raise self.refuse("reconstruction")
 
 
 _told_apart: PerCode[bool] = PerCode()

@@ -183,9 +183,6 @@ class HigherOrderVariable(VariableTracker):
     def describe(self) -> str:
         return f"torch function {getattr(self.value, '__name__', '')}"
 
-    def python_type(self) -> type:
-        return type(self.value)
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         call = _APPLIED.get(self.value, _operator)
         return call(self, tx, args, kwargs).with_guards(self.guards)

@@ -68,9 +68,6 @@ class IteratorVariable(VariableTracker):
             current = tx.output.side_effects.latest(current)
         return values
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         answer = tx.interpret(polyfills.is_given_by, [self, item], {})
         tx.output.chosen_by(answer)

@@ -313,9 +313,6 @@ class SliceVariable(HasBuiltinMethods):
     def as_proxy(self) -> object:
         return slice(*[item.as_proxy() for item in self.items])
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name not in ("start", "stop", "step"):
             return super().var_getattr(tx, name)

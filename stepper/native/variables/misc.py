@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import operator
 import os
 import types
-import weakref
 from typing import TYPE_CHECKING, Any
 
-from stepper.native.bytecode.bytecode_analysis import argument_count
 from stepper.native.guards.class_dicts import (
     MISSING,
     find,
@@ -20,7 +17,7 @@ from stepper.native.guards.class_dicts import (
     place_of,
 )
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import AttrSource, CallSource, GetItemSource, LocalSource
+from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
@@ -57,12 +54,6 @@ class PythonModuleVariable(VariableTracker):
     def describe(self) -> str:
         return f"module {self.value.__name__}"
 
-    def python_type(self) -> type:
-        return type(self.value)
-
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether the module has it; only where that can be checked again."""
         if stored_in(tx, self.value.__dict__, name) is not None:
@@ -78,11 +69,6 @@ class PythonModuleVariable(VariableTracker):
         install = tx.output.install_guard
         tx.output.chosen(install(self.source, GuardBuilder.EXPRESSION, name=text))
         return False
-
-    def _source(self) -> Any:
-        if self.source is None:
-            raise self.refuse("attributes")
-        return self.source
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         stored = stored_in(tx, self.value.__dict__, name)
@@ -141,41 +127,6 @@ class EnvironVariable(VariableTracker):
         condition = f"{self.source.name()}.get({name!r}) == {value!r}"
         guards = tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
         return ConstantVariable(value, guards=self.guards | key.guards | guards)
-
-
-@tracker_class
-class WeakReferenceVariable(VariableTracker):
-    """A weak reference."""
-
-    value: weakref.ReferenceType[object]
-    """The weak reference."""
-
-    def python_type(self) -> type:
-        return weakref.ReferenceType
-
-    def truth(self, tx: Translator) -> bool:
-        return True
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if args or kwargs or self.source is None:
-            raise self.refuse("a call")
-        if not holds_all(tx):
-            raise self.refuse("a call, once something may have been let go,")
-        source = CallSource(self.source, operator.call)
-        return tx.build(source, self.value()).with_guards(self.guards)
-
-
-def holds_all(tx: Translator) -> bool:
-    """Whether nothing has been let go that was there when the frame was entered: it has its
-    arguments still, but for what was None, and has changed nothing."""
-    code, variables = tx.root.f_code, tx.root.symbolic_locals
-    for name in code.co_varnames[: argument_count(code)]:
-        source, value = LocalSource(name), variables.get(name)
-        if value is None or value.source != source:
-            if tx.root.f_locals.get(name, tx) is not None:
-                return False
-            tx.output.chosen_by(tx.build(source, None))
-    return not tx.output.side_effects.pending
 
 
 @tracker_class

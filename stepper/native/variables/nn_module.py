@@ -48,12 +48,19 @@ _CALLED = frozenset({"_call_impl", "_compiled_call_impl"})
 """Attributes of a module's own that are called in the place of its class's methods, by C."""
 
 
+def _is_changed(tx: Translator, held: object) -> bool:
+    """Whether the frame has changed a dictionary that was there before."""
+    known, inside = tx.output.variables.get(id(held)), tx.output.contents.get(id(held))
+    newest = tx.output.side_effects.newest
+    return any(each.mutation_type in newest for each in (known and known[1], inside) if each)
+
+
 def has_hooks_of_all(tx: Translator, names: tuple[str, ...]) -> bool:
     """Whether hooks are registered for all modules; that there are none is guarded.
 
     names: of torch's dictionaries of them.
     """
-    if any(vars(nn_module)[name] for name in names):
+    if any(vars(nn_module)[name] or _is_changed(tx, vars(nn_module)[name]) for name in names):
         return True
     tx.output.install_guard(None, GuardBuilder.MODULE_HOOKS, names, name=", ".join(names))
     return False
@@ -149,8 +156,8 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse("a call with hooks of all modules")
         if is_to_be_prepared(self.value, tx):
             raise prepare(tx, self.value, args, kwargs)
-        if has_hooks(self.value):
-            fields = self.instance_dict()
+        fields = self.instance_dict()
+        if has_hooks(self.value) or any(_is_changed(tx, fields.get(each)) for each in _OF_CALLS):
             if not _CALLED.isdisjoint(name for name in fields if fields[name] is not None):
                 raise self.refuse("a call that is replaced")
             return self.attribute_of_class(tx, "_call_impl").call_function(tx, args, kwargs)

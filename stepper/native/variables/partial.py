@@ -97,9 +97,6 @@ class FunctoolsPartialVariable(VariableTracker):
     def python_type(self) -> type:
         return functools.partial
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "func":
             return tx.realize(self.func).with_guards(self.guards)

@@ -120,9 +120,6 @@ class PolyfilledCallableVariable(VariableTracker):
     def python_type(self) -> type:
         return self.kind
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.inner.call_function(tx, args, kwargs)
 

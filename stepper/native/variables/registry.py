@@ -20,7 +20,7 @@ from stepper.native.variables.dicts import key_of
 from stepper.native.variables.exceptions import observed
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.protocols import Translator
     from stepper.native.variables.base import VariableTracker
 
 
@@ -30,9 +30,6 @@ class RegistryVariable(HasBuiltinMethods):
 
     value: Collection[object]
     """The dictionary or set; its keys are constants, or equal to themselves only."""
-
-    def python_type(self) -> type:
-        return type(self.value)
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         present = key_of(item) in self.value
@@ -56,9 +53,6 @@ class RegistryVariable(HasBuiltinMethods):
         if self.contains(tx, args[0]):
             return self.getitem(tx, args[0])
         return args[1] if len(args) == 2 else ConstantVariable(None)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        raise self.refuse("reconstruction")
 
     def _source_of(self, key: VariableTracker) -> KeyedSource:
         assert self.source is not None

@@ -48,9 +48,6 @@ class _Fixed(VariableTracker):
         assert self.kind is not None
         return self.kind
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name not in self.fields:
             raise self.refuse(f"attribute {name}")

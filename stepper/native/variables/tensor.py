@@ -490,9 +490,6 @@ class TensorMethodVariable(VariableTracker):
     def python_type(self) -> type:
         return type(getattr(torch.Tensor, self.name))
 
-    def truth(self, tx: Translator) -> bool:
-        return True
-
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not args or not isinstance(args[0], TensorVariable):
             raise self.refuse("a call")

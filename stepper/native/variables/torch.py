@@ -198,14 +198,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def describe(self) -> str:
         return f"torch function {getattr(self.value, '__name__', '')}"
 
-    def python_type(self) -> type:
-        return type(self.value)
-
     def as_key(self) -> object:
         return self.value if self.source is not None else super().as_key()
-
-    def truth(self, tx: Translator) -> bool:
-        return True
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute; in what is written in C nobody stores one."""
@@ -325,9 +319,6 @@ class TypeInfoVariable(VariableTracker):
 
     value: object
     """What holds the facts."""
-
-    def python_type(self) -> type:
-        return type(self.value)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         return wrap_constant(getattr(self.value, name), self.guards)

@@ -46,10 +46,7 @@ def wrap_operator(builder: VariableBuilder, value: Any) -> VariableTracker | Non
 
 
 class OperatorNamespaceVariable(PythonModuleVariable):
-    """`torch.ops`, or a namespace of it: modules, in which torch puts what it is asked for.
-
-    value: it.
-    """
+    """`torch.ops`, or a namespace of it: modules, in which torch puts what it is asked for."""
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         raise self.refuse("hasattr")
@@ -59,10 +56,7 @@ class OperatorNamespaceVariable(PythonModuleVariable):
 
 
 class OperatorVariable(TorchInGraphFunctionVariable):
-    """An operator, one overload of it, or what `torch.library.custom_op` has made.
-
-    value: it.
-    """
+    """An operator, one overload of it, or what `torch.library.custom_op` has made."""
 
     def describe(self) -> str:
         return f"operator {self.value}"

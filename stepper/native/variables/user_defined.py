@@ -137,11 +137,6 @@ class UserDefinedClassVariable(UserDefinedVariable):
     def describe(self) -> str:
         return f"class {qualified_name(self.value)}"
 
-    def truth(self, tx: Translator) -> bool:
-        if type(self.value) is not type:
-            raise self.refuse("the truth")
-        return True
-
     def as_python_constant(self) -> object:
         return self.value
 
@@ -341,11 +336,6 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             raise self.refuse("the truth")
         tx.output.chosen_by(said)
         return bool(answer)
-
-    def _source(self) -> Any:
-        if self.source is None:
-            raise self.refuse("attributes")
-        return self.source
 
     def class_source(self) -> Source:
         """Where its class is found."""

@@ -1,0 +1,226 @@
+"""Weak references that compiled code makes: they die when their objects do in eager."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+from torch.nn.modules.module import register_module_forward_hook
+
+from tests.engines.native.harness import check
+
+
+class Thing:
+    me: Any = None
+
+    def __init__(self, a: Any = 1) -> None:
+        self.a = a
+
+
+ref: Any = weakref.ref
+KEPT = Thing(5)
+LINEAR = torch.nn.Linear(3, 3)
+
+
+def called(x: Any) -> Any:
+    thing = Thing(3)
+    reference = ref(thing)
+    return x + reference().a, reference() is thing
+
+
+def existing(x: Any) -> Any:
+    return x + ref(KEPT, None)().a
+
+
+def of_tensor(x: Any) -> Any:
+    y = x + 1
+    reference = ref(y)
+    y += 1
+    return reference() + 1, reference() is y
+
+
+def stored(x: Any) -> Any:
+    child, parent = Thing(), Thing()
+    parent.a, child.a = [child], ref(parent)
+    return x + len(child.a().a), type(child.a) is weakref.ref
+
+
+def of_itself(x: Any) -> Any:
+    return x + ref(of_itself)().__code__.co_argcount
+
+
+def of_function(x: Any) -> Any:
+    def inner() -> int:
+        return 2
+
+    return x + ref(inner)()()
+
+
+def added_and_removed(x: Any) -> Any:
+    module = torch.nn.Identity()
+    handle = module.register_forward_hook(lambda module, args, out: out + 1)
+    y = module(x)
+    handle.remove()
+    return y + module(x), len(module._forward_hooks)
+
+
+@pytest.mark.parametrize(
+    "f", [called, existing, of_tensor, stored, of_itself, of_function, added_and_removed]
+)
+def test_an_object_that_is_held_is_captured(f: Callable[[Any], Any]) -> None:
+    assert not check(f, torch.ones(3)).graph_break_count
+
+
+def deleted(x: Any) -> Any:
+    thing = Thing(3)
+    reference = ref(thing)
+    y = x + thing.a
+    del thing
+    return y, reference() is None
+
+
+def never_held(x: Any) -> Any:
+    return x + 1, ref(Thing())() is None
+
+
+def dead_with_its_function(x: Any) -> Any:
+    def make() -> Any:
+        thing = Thing()
+        return ref(thing)
+
+    return x + 1, make()() is None
+
+
+def taken_out(x: Any) -> Any:
+    things, other = [Thing(3)], Thing(Thing(4))
+    first, second = ref(things[0]), ref(other.a)
+    y = x + first().a + second().a
+    things.clear()
+    other.a = None
+    return y, first() is None, second() is None
+
+
+def rebound(x: Any) -> Any:
+    y = x + 1
+    reference = ref(y)
+    y = y + 1
+    return y, reference() is None
+
+
+def in_a_cycle(x: Any) -> Any:
+    thing = Thing()
+    thing.a = thing
+    reference = ref(thing)
+    del thing
+    return x + 1, reference() is None
+
+
+def held_by_a_cycle(x: Any) -> Any:
+    thing, other = Thing(), Thing()
+    other.a, other.me = thing, other
+    reference = ref(thing)
+    del thing, other
+    return x + 1, reference() is None
+
+
+def held_by_a_traceback(x: Any) -> Any:
+    found = []
+
+    def fail() -> None:
+        thing = Thing()
+        found.append(ref(thing))
+        raise ValueError
+
+    try:
+        fail()
+    except ValueError as error:
+        kept = error
+    return x + 1, found[0]() is None, kept.__traceback__ is None
+
+
+def given_up_by_an_iterator(x: Any) -> Any:
+    things = iter([Thing(3)])
+    reference = ref(next(things))
+    before = reference() is None
+    for _ in things:
+        pass
+    return x + 1, before, reference() is None
+
+
+def method(x: Any) -> Any:
+    return x + 1, ref(LINEAR.forward)() is None
+
+
+def counted(x: Any) -> Any:
+    thing = Thing()
+    reference = ref(thing)  # noqa: F841  # it is counted
+    return x + weakref.getweakrefcount(thing)
+
+
+def impossible(x: Any) -> Any:
+    try:
+        ref(3)
+    except TypeError as error:
+        return x + 1, str(error)
+
+
+def alike(x: Any) -> Any:
+    return x + 1, ref(KEPT) is ref(KEPT), ref(KEPT) == ref(KEPT)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        deleted, never_held, dead_with_its_function, taken_out, rebound, in_a_cycle,
+        held_by_a_cycle, held_by_a_traceback, given_up_by_an_iterator, method, counted, impossible,
+        alike,
+    ],
+)  # fmt: skip
+def test_a_reference_is_dead_where_it_is_in_eager(f: Callable[[Any], Any]) -> None:
+    check(f, torch.ones(3))
+
+
+def test_what_is_returned_is_as_dead_as_in_eager() -> None:
+    def f(x: Any) -> Any:
+        gone, here = Thing(1), Thing(2)
+        return x + 1, ref(gone), ref(here), here
+
+    from stepper import native
+
+    _, gone, here, thing = native.optimize("eager")(f)(torch.ones(3))
+    assert gone() is None
+    assert here() is thing
+
+
+def by_hand(x: Any) -> Any:
+    LINEAR._forward_hooks[77] = lambda module, args, out: out + 1
+    y = LINEAR(x)
+    del LINEAR._forward_hooks[77]
+    return y + LINEAR(x)
+
+
+def registered(x: Any) -> Any:
+    handle = LINEAR.register_forward_hook(lambda module, args, out: out + 1)
+    y = LINEAR(x)
+    handle.remove()
+    return y + LINEAR(x)
+
+
+def before_the_call(x: Any) -> Any:
+    with LINEAR.register_forward_pre_hook(lambda module, args: (args[0] + 1,)):
+        y = LINEAR(x)
+    return y + LINEAR(x)
+
+
+def of_all_modules(x: Any) -> Any:
+    with register_module_forward_hook(lambda module, args, out: out + 1):
+        y = LINEAR(x)
+    return y + LINEAR(x)
+
+
+@pytest.mark.parametrize("f", [by_hand, registered, before_the_call, of_all_modules])
+def test_a_hook_that_the_frame_adds_is_called(f: Callable[[Any], Any]) -> None:
+    check(f, torch.ones(3))
