@@ -3,9 +3,10 @@
 To import torch takes three seconds of processor time, and most tests ask about what comes after.
 So a process beside the tests has done that (`ready_python.py`), and another has imported an engine
 of ours, too; each program begins in a fork of one: with the arguments, environment, folder, files
-and terminal that it would have had. What cannot be had that way (options of Python, other variables
-of torch) is started as ever, and so is every program of a test about how programs begin and end:
-here its parent is not the front end.
+and terminal that it would have had. What cannot be had that way (options of Python, variables that
+torch reads when it is imported, but for those of its logs) is started as ever, and so is every
+program of a test about how programs begin and end: here its parent is not the front end, and the
+outermost of its frames are those of what it was forked from.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ from functools import cache
 from pathlib import Path
 
 from stepper.client.process import Process, Reads
-from tests.ready_python import ENGINES, MOST_BYTES, address
+from tests.ready_python import ENGINES, LOGS, MOST_BYTES, address
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_LATER = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "TORCHINDUCTOR_CACHE_DIR")
+_LATER = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "TORCHINDUCTOR_CACHE_DIR", *LOGS)
+
+ENVIRONMENT = "TESTS_ENVIRONMENT"
+"""In the environment of what begins a program: the program's, if it is another."""
 
 _spawn = Process.spawn
 
@@ -44,6 +48,12 @@ def python(*words: object) -> list[str]:
     return [sys.executable, "-m", "tests.ready_program", *map(str, words)]
 
 
+def carrying(env: Mapping[str, str]) -> dict[str, str]:
+    """The environment for `python` of which only the program has `env`: what begins in one that
+    has a session is the session's program."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), ENVIRONMENT: json.dumps(dict(env))}
+
+
 @contextlib.contextmanager
 def forking() -> Iterator[None]:
     """Have the programs of this process begin so."""
@@ -55,8 +65,9 @@ def forking() -> Iterator[None]:
         Process.spawn = _spawn  # type: ignore[method-assign]  # as it was
 
 
-def use(owner: int) -> None:
-    """Have the programs of this process begin so, by what `owner` has started."""
+def use(owner: int, *, bound: bool = False) -> None:
+    """Have the programs of this process begin so, by what `owner` has started; if they are bound,
+    they are killed when this process ends before them."""
 
     def spawn(
         argv: list[str],
@@ -64,7 +75,8 @@ def use(owner: int) -> None:
         terminal: str | None = None,
         reads: Reads = "terminal",
     ) -> Process:
-        return _forked(owner, argv, env, terminal, reads) or _spawn(argv, env, terminal, reads)
+        forked = _forked(owner, argv, env, terminal, reads, bound)
+        return forked or _spawn(argv, env, terminal, reads)
 
     Process.spawn = spawn  # type: ignore[method-assign]  # for the tests
 
@@ -104,7 +116,12 @@ class _Forked(Process):
 
 
 def _forked(
-    owner: int, argv: list[str], env: Mapping[str, str], terminal: str | None, reads: Reads
+    owner: int,
+    argv: list[str],
+    env: Mapping[str, str],
+    terminal: str | None,
+    reads: Reads,
+    bound: bool,
 ) -> Process | None:
     if not _can_be_forked(argv, env):
         return None
@@ -113,7 +130,7 @@ def _forked(
         parent.close()
         return None
     files = [number for number in map(int, os.listdir("/proc/self/fd")) if _is_inherited(number)]
-    told = (argv, dict(env), os.getcwd(), terminal, reads, files)
+    told = (argv, dict(env), os.getcwd(), terminal, reads, files, bound)
     parent.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, MOST_BYTES)
     socket.send_fds(parent, [json.dumps(told).encode()], files)
     return _Forked(int(parent.recv(99)), parent, leads_group=terminal is not None)
@@ -123,7 +140,6 @@ def _can_be_forked(argv: list[str], env: Mapping[str, str]) -> bool:
     return (
         os.path.realpath(argv[0]) == os.path.realpath(sys.executable)
         and (argv[1] in ("-c", "-m") or not argv[1].startswith("-"))
-        and "PYTHONPATH" in env
         and env.get("PYTHONHASHSEED", "0") == "0"  # where any will do, so does ours
         and not {name for name in env if _matters(name)} - {"PYTHONHASHSEED", "PYTHONPATH"}
     )
@@ -131,7 +147,7 @@ def _can_be_forked(argv: list[str], env: Mapping[str, str]) -> bool:
 
 def _watched_by(env: Mapping[str, str]) -> str:
     """The engine that this very stepper is to begin there; empty: none that is ready."""
-    entry, _, _ = env["PYTHONPATH"].partition(os.pathsep)
+    entry, _, _ = env.get("PYTHONPATH", "").partition(os.pathsep)
     if os.path.basename(entry) != "startup":
         return ""  # where nothing is watched, nothing is imported for it
     from stepper.client.launch import startup_directory

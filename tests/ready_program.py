@@ -1,17 +1,25 @@
-"""`python` for tests: the program begins as `tests.ready` says, and this ends as it does."""
+"""`python` for tests: the program begins as `tests.ready` says, and this ends as it does.
+
+What this is sent the program is sent, and when this is killed so is the program."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
 
 from stepper.client.process import Process
-from tests.ready import use
+from tests.ready import ENVIRONMENT, use
 
 if __name__ == "__main__":
-    use(os.getppid())
-    status = Process.spawn([sys.executable, *sys.argv[1:]], os.environ).reap()
+    use(os.getppid(), bound=True)
+    env = json.loads(os.environ.get(ENVIRONMENT, "null")) or os.environ
+    program = Process.spawn([sys.executable, *sys.argv[1:]], env)
+    for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, lambda number, _: program.send_signal(number))
+    status = program.reap()
     if os.WIFSIGNALED(status):
         signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))

@@ -14,6 +14,7 @@ import io
 import json
 import os
 import select
+import signal
 import socket
 import sys
 from types import CodeType, ModuleType
@@ -31,9 +32,19 @@ ENGINES = {
 }
 """What a program that an engine watches has imported when it has imported Dynamo."""
 
-Request = tuple[list[str], dict[str, str], str, str | None, str, list[int]]
+LOGS = ("TORCH_LOGS", "TORCH_LOGS_OUT", "TORCH_TRACE")
+"""The variables that say what torch logs: it reads them when it is imported, and when told to."""
+
+_IMPORTED = (
+    "torch._dynamo.backends.registry", "torch._dynamo.repro.after_aot", "torch._inductor.codecache",
+    "torch._inductor.compile_fx", "torch.distributed.tensor.experimental", "torch.export._trace",
+    "sympy.combinatorics", "sympy.tensor.tensor",
+)  # fmt: skip
+
+Request = tuple[list[str], dict[str, str], str, str | None, str, list[int], bool]
 """The command, its environment and folder, its terminal and what it reads there (as
-`stepper.client.process` has them), and the numbers of the open files that come with it."""
+`stepper.client.process` has them), the numbers of the open files that come with it, and whether it
+is killed when who asked for it has ended."""
 
 
 def address(owner: int, engine: str = "") -> str:
@@ -68,12 +79,16 @@ def _serve(listener: socket.socket) -> Request:
     if "triton" not in sys.modules:
         _set_aside()
     running: dict[int, tuple[int, socket.socket]] = {}
+    bound: dict[int, int] = {}
     while True:
-        ready = select.select([0, listener.fileno(), *running], [], [])[0]
+        ready = select.select([0, listener.fileno(), *running, *bound], [], [])[0]
         if 0 in ready:
             os._exit(0)
+        for asked in bound.keys() & set(ready):
+            signal.pidfd_send_signal(bound.pop(asked), signal.SIGKILL)
         for ended in running.keys() & set(ready):
             program, connection = running.pop(ended)
+            bound.pop(connection.fileno(), None)
             os.close(ended)
             with connection, contextlib.suppress(OSError):  # who asked may have ended before
                 connection.send(str(os.waitpid(program, 0)[1]).encode())
@@ -82,17 +97,21 @@ def _serve(listener: socket.socket) -> Request:
         connection, _ = listener.accept()
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, MOST_BYTES)
         body, files, _, _ = socket.recv_fds(connection, MOST_BYTES, 250)
-        program = os.fork() if body else -1
+        request: Request | None = json.loads(body) if body else None
+        program = os.fork() if request else -1
         if not program:
             for number, other in running.items():
                 os.close(number)
                 other[1].close()
             listener.close()
-            return _begin(connection, json.loads(body), files)
+            assert request is not None
+            return _begin(connection, request, files)
         for number in files:
             os.close(number)
-        if body:
-            running[os.pidfd_open(program)] = program, connection
+        if request:
+            running[ended := os.pidfd_open(program)] = program, connection
+            if request[6]:
+                bound[connection.fileno()] = ended
         else:
             connection.close()
 
@@ -133,13 +152,18 @@ def program(request: Request) -> CodeType:
     os.environ.clear()
     os.environ.update(env)
     _open_streams(bool(env.get("PYTHONUNBUFFERED")))
+    if any(name in env for name in LOGS):
+        logging = sys.modules["torch._logging._internal"]
+        vars(logging)["LOG_TRACE_HANDLER"] = None  # it knows the folder, and is kept
+        logging._init_logs()
     sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
     sys.orig_argv = argv
     _, *sys.argv = argv
-    entries = env.get("PYTHONPATH", "").split(os.pathsep)
+    path = env.get("PYTHONPATH", "")
+    entries = path.split(os.pathsep) if path else []
     sys.path[:2] = entries  # in the place of the folder and the entry that this was started with
     sys.path_importer_cache.clear()
-    if entries[0].endswith(os.path.join("debuggee", "startup")):
+    if path and entries[0].endswith(os.path.join("debuggee", "startup")):
         sys.modules.pop("sitecustomize", None)  # Debian has one, which has run here
         with contextlib.suppress(ImportError):  # of the user's own
             import sitecustomize  # type: ignore[import-not-found]  # noqa: F401  # as `site` does
@@ -220,10 +244,19 @@ def leave_processor_caches() -> None:
         )
 
 
-if __name__ == "__main__":
-    # What takes long, and what the first compilation would import.
-    import torch._dynamo.repro.after_aot
-    import torch._inductor.compile_fx  # noqa: F401  # programs use it
+def _prepare() -> None:
+    """Import what takes long and what a first compilation would import, and find out what torch
+    keeps and what is the same in every program."""
+    for name in _IMPORTED:
+        importlib.import_module(name)
+    import torch
 
+    torch._dynamo.backends.registry.list_backends()
+    torch._inductor.codecache.torch_key()
+    torch.overrides.get_overridable_functions()
     leave_processor_caches()
+
+
+if __name__ == "__main__":
+    _prepare()
     exec(*begun(globals(), program(serve(int(sys.argv[1])))))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from stepper.analysis.reasons import Reason, parse_reason
+from tests import ready
 from tests.conftest import ROOT, clean_environment
 
 _PREFIX = re.compile(r"^[VIWE]\d{4} \S+ \d+ \S+\] (?:\[[^\]]*\] )*\[__\w+\] ?")
@@ -22,7 +22,7 @@ _BREAK = re.compile(
 def run_with_log(program: str, logs: str, folder: Path) -> str:
     """What a program writes to stderr with some of Dynamo's logs on."""
     done = subprocess.run(
-        [sys.executable, ROOT / program],
+        ready.python(ROOT / program),
         cwd=folder,
         env=clean_environment() | {"TORCH_LOGS": logs},
         capture_output=True,

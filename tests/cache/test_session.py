@@ -118,7 +118,7 @@ def test_breakpoints_stop_where_it_happens(start: Any) -> None:
 
 
 def test_the_dead_entry_is_dead_at_the_stop(start: Any) -> None:
-    program = start("invalidate")
+    program = start("invalidate", forked=False)
     stop = program.stopped()
     assert EntryState.INVALID in states(program)["apply"]
     # Where the program is, and not where it was when it called what was recorded last.

@@ -107,7 +107,7 @@ def to_the_end(program: Program, motion: Motion = Motion.STEP) -> tuple[int, Sto
 
 
 def test_code_is_stepped_at_the_stop_and_the_program_stands_there_again(start: Any) -> None:
-    program = start("entry:other")
+    program = start("entry:other", forked=False)
     there = program.stopped()
     before = program.hits()
     assert program.step_entry(program.entry("fill"), "x, seen").ok

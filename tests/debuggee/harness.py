@@ -26,6 +26,7 @@ from stepper.model.control import (
     Stopped,
 )
 from stepper.model.launch import SESSION_VARIABLE, DebuggeeConfig, encode_config
+from tests import ready
 
 STARTUP = os.path.join(os.path.dirname(stepper.debuggee.__file__), "startup")
 SECONDS = 600.0
@@ -114,6 +115,7 @@ class Program(FrontEnd):
         args: tuple[str, ...] = (),
         recording: str | None = None,
         channel: bool = True,
+        forked: bool = True,
         **config: Any,
     ) -> None:
         ours, theirs = socket.socketpair()
@@ -135,8 +137,8 @@ class Program(FrontEnd):
         given = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, given]))
         self.process = subprocess.Popen(
-            [sys.executable, *options, str(self.script), *args],
-            env=environment,
+            _python(*options, str(self.script), *args, forked=forked),
+            env=ready.carrying(environment) if forked else environment,
             cwd=directory,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -162,14 +164,19 @@ class Program(FrontEnd):
 
 
 def run_plainly(
-    source: str, directory: Path, *args: str, env: dict[str, str] | None = None
+    source: str,
+    directory: Path,
+    *args: str,
+    env: dict[str, str] | None = None,
+    forked: bool = True,
 ) -> tuple[int, str, str]:
     """The same program without the debugger: exit status, stdout, stderr."""
     script = directory / "program.py"
     script.write_text(source)
+    environment = {**os.environ, **(env or {})}
     done = subprocess.run(
-        [sys.executable, str(script), *args],
-        env={**os.environ, **(env or {})},
+        _python(str(script), *args, forked=forked),
+        env=ready.carrying(environment) if forked else environment,
         cwd=directory,
         capture_output=True,
         text=True,
@@ -177,6 +184,11 @@ def run_plainly(
         stdin=subprocess.DEVNULL,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+def _python(*words: str, forked: bool) -> list[str]:
+    """The command; if `forked`, it begins as `tests.ready` says."""
+    return ready.python(*words) if forked else [sys.executable, *words]
 
 
 def until(condition: Callable[[], bool]) -> None:

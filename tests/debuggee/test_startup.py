@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,18 @@ import pytest
 from stepper.model.control import Exiting, Hello, Notice
 from tests.waits import Waits
 
-from .harness import Program, run_plainly
+from . import harness
+from .harness import Program
 
 Debug = Callable[..., Program]
+
+run_plainly = partial(harness.run_plainly, forked=False)
+
+
+@pytest.fixture
+def debug(debug: Debug) -> Debug:
+    return partial(debug, forked=False)
+
 
 LOOK_AROUND = """
 import os, sys, signal, threading, atexit

@@ -270,7 +270,7 @@ def test_a_front_end_that_dies_at_a_stop_leaves_a_whole_recording(debug: Debug) 
 
 
 def test_killed_at_a_stop_nothing_up_to_it_is_lost(debug: Debug) -> None:
-    program = debug(PROGRAM, breakpoints=("graph-break",))
+    program = debug(PROGRAM, breakpoints=("graph-break",), forked=False)
     stop = program.stopped()
     program.process.kill()
     program.process.wait()
@@ -364,7 +364,7 @@ def test_fork_in_the_midst_of_a_session(debug: Debug, tmp_path: Path) -> None:
         "import os\nif os.fork() == 0:\n    compiled(torch.zeros(3)); os._exit(0)\n"
         "os.wait()\nprint(",
     )
-    program = debug(source, breakpoints=("function:helper, once",))
+    program = debug(source, breakpoints=("function:helper, once",), forked=False)
     stop = program.stopped()  # the parent's: the child has let go, and would stop first
     assert stop.moment > 0
     assert int(evaluate(program, "__import__('os').getpid()").text) == program.process.pid

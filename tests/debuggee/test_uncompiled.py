@@ -13,9 +13,9 @@ import pexpect
 import pytest
 
 from stepper.recording.reader import Recording
+from tests import ready
 
 ROOT = Path(__file__).resolve().parents[2]
-STEPPER = str(Path(sys.executable).with_name("stepper"))
 
 # Compiles `f`, in which one line calls stepper or, for comparison, something that Dynamo was told
 # to leave alone, and says what Dynamo had to do with it.
@@ -288,12 +288,12 @@ def test_a_call_is_a_graph_break_and_nothing_more(tmp_path: Path, first: str) ->
 
 
 def test_a_session_that_compiled_code_begins_records_the_program_alone(tmp_path: Path) -> None:
-    same(run(tmp_path, SEEN + PREPARED + RECORDING + EXCEPTHOOK), 7)
+    same(run(tmp_path, SEEN + PREPARED + RECORDING + EXCEPTHOOK, *ready.python()), 7)
     nothing_of_ours(tmp_path / "a.stepper")
 
 
 def test_nothing_is_seen_in_a_session_either(tmp_path: Path) -> None:
-    command = (STEPPER, "record", "--lookups", "--execute", "-o", "all.stepper")
+    command = ready.stepper("record", "--lookups", "--execute", "-o", "all.stepper")
     source = SEEN + PREPARED + PLAIN + NESTED + IN_SESSION + BUILTIN.format("stepper.breakpoint")
     same(run(tmp_path, source, *command), 42)
     nothing_of_ours(tmp_path / "all.stepper")
@@ -301,8 +301,10 @@ def test_nothing_is_seen_in_a_session_either(tmp_path: Path) -> None:
 
 def test_backward_passes_that_are_compiled_have_nothing_of_our_hooks(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(OURS + AUTOGRAD)
-    command = [STEPPER, "record", "--lookups", "--execute", "-o", "all.stepper", "program.py"]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    options = ("--lookups", "--execute", "-o", "all.stepper")
+    command = ready.stepper("record", *options, "program.py")
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
     nothing_of_ours(tmp_path / "all.stepper")
 

@@ -43,7 +43,7 @@ RECORD = [sys.executable, "-m", "stepper", "record", "-o", "run.stepper"]
 def test_a_sudden_end_leaves_everything(
     tmp_path: Path, ending: str, status: int, ended: str
 ) -> None:
-    outcome = record(tmp_path, "-c", COMPILED + ending)
+    outcome = record(tmp_path, "-c", COMPILED + ending, forked=True)
     assert outcome.status == status
     assert "1 translation, " in outcome.err.splitlines()[-1]
     facts = look(tmp_path / "run.stepper")
@@ -212,7 +212,7 @@ def test_ctrl_c_belongs_to_the_program(tmp_path: Path) -> None:
 def test_a_full_disk_ends_the_recording_and_not_the_program(tmp_path: Path) -> None:
     room = "import resource\nresource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"
     more = "for n in range(4, 40):\n    f(torch.ones(n)); torch._dynamo.reset()\nprint('done')"
-    outcome = record(tmp_path, "-c", room + COMPILED + more)
+    outcome = record(tmp_path, "-c", room + COMPILED + more, forked=True)
     assert (outcome.status, outcome.out) == (0, "done\n")
     assert "the recording ends here, the program goes on: " in outcome.err
     facts = look(tmp_path / "run.stepper")

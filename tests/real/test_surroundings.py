@@ -171,7 +171,7 @@ def test_a_recording_that_the_program_destroys_is_not_called_none(
     folder = tmp_path / "folder"
     folder.mkdir()
     before = f"{COMPILED}\nimport os, shutil\nfolder = os.getcwd()"
-    outcome = record(folder, "-c", f"{before}\n{doing}\nf(torch.ones(9))")
+    outcome = record(folder, "-c", f"{before}\n{doing}\nf(torch.ones(9))", forked=True)
     assert outcome.status == 0, outcome.err
     assert what in outcome.err
     assert "the recording cannot be read: " in outcome.err
@@ -234,7 +234,7 @@ def test_a_script_that_is_gone_or_changed_is_shown_as_it_was(tmp_path: Path) -> 
     folder.mkdir()
     script = folder / "a script.py"
     script.write_text(COMPILED + "import os; os.rename(__file__, 'moved.py')\n")
-    outcome = record(tmp_path, script)
+    outcome = record(tmp_path, script, forked=True)
     assert outcome.status == 0, outcome.err
     script.write_text("# another program\n" * 20)
     shown = console(tmp_path, "goto 20", "list", program=["run.stepper"]).out

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -30,7 +29,7 @@ Told = tuple[Any, ...]
 def run(*command: object, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {**clean_environment(), "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "0", **more}
     return subprocess.run(
-        [sys.executable, *map(str, command)] if "TORCH_TRACE" in more else ready.python(*command),
+        ready.python(*command),
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=1700,
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ import pexpect
 import pyte
 import pytest
 
+from tests import ready
 from tests.recordings import sample_recording
 
 ROOT = Path(__file__).parents[2]
@@ -82,17 +83,20 @@ def stepper(
     state: Path,
     size: tuple[int, int] = (80, 24),
     more: dict[str, str] | None = None,
+    forked: bool = False,
 ) -> Iterator[Terminal]:
-    """The command in a terminal of `size` columns and rows."""
+    """The command in a terminal of `size` columns and rows; if `forked`, its program begins as
+    `tests.ready` says."""
     columns, rows = size
     env = {**os.environ, "TERM": "xterm-256color", "XDG_STATE_HOME": str(state)}
     # The terminal says how large it is; what runs tests in parallel may have said otherwise.
     for name in ("NO_COLOR", "COLUMNS", "LINES"):
         env.pop(name, None)
     env.update(more or {})
+    words = ready.stepper() if forked else [sys.executable, "-m", "stepper"]
     child = pexpect.spawn(
-        sys.executable,
-        ["-m", "stepper", *arguments],
+        words[0],
+        [*words[1:], *arguments],
         dimensions=(rows, columns),
         env=env,
         cwd=str(ROOT),
@@ -136,7 +140,8 @@ def test_sixteen_colours_are_the_terminals_own(tmp_path: Path, more: dict[str, s
 def test_break_on_a_graph_break_step_back_see_the_stack_quit_and_open_again(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
-    with stepper("run", "--break", "graph-break", str(DEMO), state=tmp_path, size=size) as terminal:
+    at_break = ("run", "--break", "graph-break", str(DEMO))
+    with stepper(*at_break, state=tmp_path, size=size, forked=True) as terminal:
         terminal.sees("STOPPED", "with_print", "graph break")
         stop = position(terminal)
         for back in range(1, 11):
@@ -169,7 +174,7 @@ def test_a_program_that_runs_to_its_end_leaves_its_output_and_its_exit_code(tmp_
         "print('sum', double(torch.ones(3)).sum().item())\n"
         "sys.exit(7)\n"
     )
-    with stepper("run", str(script), state=tmp_path) as terminal:
+    with stepper("run", str(script), state=tmp_path, forked=True) as terminal:
         terminal.sees("STOPPED", "double")
         terminal.keys("c")
         terminal.sees("ENDED", "exit code 7")
@@ -274,7 +279,8 @@ def test_the_guarded_object_is_deleted_and_its_entry_is_seen_to_die(
     tmp_path: Path, size: tuple[int, int]
 ) -> None:
     demo = str(ROOT / "demos" / "entry_lifetime.py")
-    with stepper("run", "--break", "entry:describe", demo, state=tmp_path, size=size) as terminal:
+    called = ("run", "--break", "entry:describe", demo)
+    with stepper(*called, state=tmp_path, size=size, forked=True) as terminal:
         terminal.sees("STOPPED", "entry 2 of describe")
         terminal.keys("k")
         terminal.sees("cache 1", "✓ 1 0/0  valid")
@@ -308,7 +314,8 @@ def test_another_shape_fails_a_guard_and_is_compiled_again(tmp_path: Path) -> No
         "print('second', double(torch.ones(5)).sum().item())\n"
     )
     second = "lookup:double, ignore 1"
-    with stepper("run", "--lookups", "-b", second, str(script), state=tmp_path) as terminal:
+    words = ("run", "--lookups", "-b", second, str(script))
+    with stepper(*words, state=tmp_path, forked=True) as terminal:
         terminal.sees("STOPPED", "lookup", "double")
         terminal.keys("42")
         terminal.sees("verdict", "ENTRY")
