@@ -175,6 +175,10 @@ class Cause(msgspec.Struct, frozen=True):
 def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
     """Every cause of graph breaks, in walks after the one given, the most expensive first, and
     before it the one without which it would not be there."""
+    return [*(_causes_after(recording, after) if after else recording.derived(_causes_after))]
+
+
+def _causes_after(recording: Recording, after: int = 0) -> Iterable[Cause]:
     reader = recording.derived(_Reader)
     groups: dict[tuple[object, ...], list[GraphBreak]] = {}
     for each in recording.graph_breaks():
@@ -189,7 +193,7 @@ def causes(recording: Recording, *, after: int = 0) -> list[Cause]:
     for cause in found:
         for of_chain in reversed(_chain(reader, cause, made_by)):
             ordered.setdefault(of_chain.moment, of_chain)
-    return [*ordered.values()]
+    return ordered.values()
 
 
 def _chain(reader: _Reader, cause: Cause, made_by: dict[int, Cause]) -> list[Cause]:

@@ -153,6 +153,15 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
         function: only those of functions with this in their name; empty: all.
         after: only those of walks after this one.
     """
+    return [
+        each
+        for each in recording.derived(_every)
+        if (each.translation is None or each.translation.id > after)
+        and _is_of(recording, each, function)
+    ]
+
+
+def _every(recording: Recording) -> list[Failed]:
     every = {item.id: item for item in compilations(recording)}
     found: list[Failed] = []
     told: set[int] = set()
@@ -167,19 +176,17 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
             told.add(item.id)
         elif failure.stage is FailedStage.EXPORT:
             exported.append(failure.moment)
-        if (item.id if item is not None else after + 1) > after:
-            found.append(_failed(recording, failure, item))
+        found.append(_failed(recording, failure, item))
     found += [
         _failed(recording, _of_its_end(item), item)
         for item in every.values()
         if item.outcome is Outcome.FAILED
-        and item.id > after
         and item.id not in told
         # An export tells of what left its translation.
         and not any(item.first_moment - 1 <= at <= (item.last_moment or 0) for at in exported)
     ]
     found.sort(key=lambda each: each.failure.moment)
-    return [each for each in found if _is_of(recording, each, function)]
+    return found
 
 
 def failure_at(recording: Recording, event: Event) -> Failed | None:
@@ -440,9 +447,17 @@ def _operator(node: Node) -> str:
 
 
 def _text(recording: Recording, frame: PythonFrame) -> str:
-    wanted = (frame.filename, frame.function)
-    mine = (code for code in recording.codes() if (code.filename, code.label) == wanted)
-    return next(filter(None, (source_line(code, frame.line) for code in mine)), "")
+    ids = recording.derived(_labelled).get((frame.filename, frame.function), ())
+    lines = (source_line(recording.code(id), frame.line) for id in ids)
+    return next(filter(None, lines), "")
+
+
+def _labelled(recording: Recording) -> dict[tuple[str, str], list[int]]:
+    """The code objects of each file and name in it."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for code in recording.codes():
+        found.setdefault((code.filename, code.label), []).append(code.id)
+    return found
 
 
 def _line(place: PythonFrame) -> tuple[str, int]:

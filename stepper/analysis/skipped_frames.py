@@ -77,7 +77,7 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
         found.setdefault(key, []).append((item.first_moment, item.instructions))
         if _NOTHING_TRACED in reason and _decides(recording, item):
             for_good.add(key)
-    walked = {(code.filename, code.first_line) for code in recording.codes()}
+    walked = recording.derived(_walked)
     inlined = set()
     first = min((item.first_moment for item in compilations(recording)), default=None)
     of_torchs = set()
@@ -104,6 +104,11 @@ def skipped(recording: Recording, *, after: int = 0) -> list[Skipped]:
         )
         for key, each in found.items()
     ]
+
+
+def _walked(recording: Recording) -> set[tuple[str, int]]:
+    """Where each function begins that was walked."""
+    return {(code.filename, code.first_line) for code in recording.codes()}
 
 
 def _decides(recording: Recording, item: Translation) -> bool:

@@ -304,7 +304,9 @@ def test_backward_passes_that_are_compiled_have_nothing_of_our_hooks(tmp_path: P
     options = ("--lookups", "--execute", "-o", "all.stepper")
     command = ready.stepper("record", *options, "program.py")
     env = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=env, capture_output=True, text=True, check=True
+    )
     assert done.stdout == "[]\n"
     nothing_of_ours(tmp_path / "all.stepper")
 
