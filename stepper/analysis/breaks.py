@@ -25,7 +25,7 @@ import msgspec
 
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import RAISED, advised
-from stepper.analysis.broken import SUBSCRIBES, Broken
+from stepper.analysis.broken import DECIDES, FINDS, NUMBER, SHAPED, Broken
 from stepper.analysis.decisions import (
     decided_at,
     ends_a_loop,
@@ -34,6 +34,7 @@ from stepper.analysis.decisions import (
 )
 from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebuilt
 from stepper.analysis.sites import called_at, in_dynamo, own_frame
+from stepper.analysis.taken import function_of, taken
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
@@ -61,7 +62,6 @@ _AROUND = {
 """Files of what torch has around a module, of which the graph breaks on the way to it."""
 _FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
 _SORTED = "['sorted']"
-_CONTAINERS = frozenset({"dict", "list", "range", "str", "tuple"})
 _LACKS = re.compile(r"AttributeError\(\"'(\w+)' object has no attribute ")
 _MAKING = "instantiate_user_defined_class_object"
 """The function of Dynamo's that calls `__new__` and `__init__` of a class."""
@@ -443,6 +443,7 @@ class _Reader:
         leads_there = self._leads_there(found) if library and row is not None else ""
         called = self._called(found, row[0]) if row is not None else None
         decided = decided_at(self._codes_to(found)) if row is not None else None
+        how = self._taken(found) if kinds[0] in {SHAPED, *NUMBER} and row is not None else ""
         return Broken(
             kind=kinds[0],
             explanation=_explanation(found, kinds),
@@ -460,9 +461,10 @@ class _Reader:
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
             mapped=row is not None and self._within(found, _VMAP),
             differentiated=row is not None and self._within(found, _FUNCTIONS),
-            decides=decided is not None,
+            decides=decided is not None or how == DECIDES,
             orders=row is not None and self._orders(found),
-            indexes=row is not None and self._indexes(found, row[0]),
+            indexes=how == FINDS,
+            taken=how if how not in (DECIDES, FINDS) else "",
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             around_module=self._around_module(found) if row is not None else "",
             types=self._types(found) if row is not None else frozenset(),
@@ -530,17 +532,26 @@ class _Reader:
             return True
         return "FilterVariable" in taken
 
-    def _indexes(self, found: GraphBreak, row: Instruction) -> bool:
-        """Whether what a call leaves is the index of one of Python's own containers."""
-        (code, at), *_ = self._codes_to(found)
-        after = next((each for each in code.instructions[at + 1 :] if each.opname != "CACHE"), None)
-        state, below = self._recording.state(found.moment), (row.arg or 0) + 3
-        if after is None or row.opname != "CALL" or len(state.top.stack) < below:
-            return False
-        container = state.values.get(state.top.stack[-below])
-        return (
-            after.opname in SUBSCRIBES and container is not None and container.type in _CONTAINERS
-        )
+    def _taken(self, found: GraphBreak) -> str:
+        """How Python itself takes what the instruction leaves, in the function that goes on after
+        it, or where that returns it."""
+        state = self._recording.state(found.moment)
+        for depth, (frame, ip) in enumerate(self._way_to(found), 1):
+            code, resumed = (
+                self._recording.code(frame.code),
+                self._resume_codes.get((frame.code, ip)),
+            )
+            values = (state.values.get(each) for each in state.frames[-depth].stack)
+            left = [
+                function_of(state, value)
+                for value in values
+                if value is not None and value.cls != "NullVariable"
+            ]
+            after = next((each for each in self._resuming if each.code == resumed), None)
+            how = taken(self._recording, after, left) if after is not None else ""
+            if how or not is_returned(code, ip):
+                return how
+        return ""
 
     def _called(self, found: GraphBreak, row: Instruction) -> Value | None:
         return called_at(self._recording.state(found.moment), row)

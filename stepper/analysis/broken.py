@@ -8,9 +8,20 @@ import msgspec
 
 BRANCHES = "Data-dependent branching"
 NO_TENSOR = "torch.* op returned non-Tensor"
+NUMBER = frozenset(
+    {
+        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "Data dependent operator",
+    }
+)
+"""Kinds where a tensor becomes a number."""
+SHAPED = "Dynamic shape operator"
 SKIPPED = "Attempted to call function marked as skipped"
 SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
 """Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
+DECIDES = "it decides by it"
+FINDS = "it finds by it"
+"""What the program does with a number, beside the ways of `Broken.taken`."""
 _STATEMENT = re.compile(r"\s*(\w+)")
 
 
@@ -55,6 +66,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether what the instruction leaves is by what something is sorted or left out."""
     indexes: bool = False
     """Whether what the instruction leaves is the index of a list, a dictionary or such."""
+    taken: str = ""
+    """How Python itself takes the number that the instruction leaves, where no symbol would do."""
     ends_a_loop: bool = False
     """Whether what it decides is if a loop goes on."""
     types: frozenset[str] = frozenset()

@@ -20,23 +20,15 @@ from stepper.analysis.break_changes import (
     ROUNDS,
     Remedy,
 )
-from stepper.analysis.broken import BRANCHES, NO_TENSOR, SKIPPED, SUBSCRIBES, Broken
+from stepper.analysis.broken import BRANCHES, NO_TENSOR, NUMBER, SHAPED, SKIPPED, SUBSCRIBES, Broken
 
 _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
 _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
-_NUMBER = frozenset(
-    {
-        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
-        "Data dependent operator",
-    }
-)
-"""Kinds where a tensor becomes a number."""
 _UNBIND = re.compile(r"\bunbind\(")
 _OPERATOR = "Data dependent operator"
 _NO_TYPE = "Unsupported python_type() call"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
-_SHAPED = "Dynamic shape operator"
 _WITHOUT_META = frozenset(
     {"aten.linalg_lstsq.default", "aten._ctc_loss.default", "aten._ctc_loss.Tensor"}
 )
@@ -56,7 +48,7 @@ def _does_not_hold(broken: Broken) -> Remedy | None:
 
 def _mapped(broken: Broken) -> Remedy | None:
     """A tensor becomes a number where torch.vmap has one tensor for all of its calls."""
-    if not broken.mapped or broken.kind not in _NUMBER:
+    if not broken.mapped or broken.kind not in NUMBER:
         return None
     return Remedy(
         "torch.vmap has no number for one of its calls, without torch.compile neither: keep the "
@@ -68,7 +60,7 @@ def _mapped(broken: Broken) -> Remedy | None:
 def _differentiated(broken: Broken) -> Remedy | None:
     """A tensor becomes a number in a torch.autograd.Function, whose graph hands on no symbol: the
     setting that makes one is an error there."""
-    if not broken.differentiated or broken.kind not in _NUMBER:
+    if not broken.differentiated or broken.kind not in NUMBER:
         return None
     return Remedy(
         "keep the value a tensor: within a torch.autograd.Function no setting makes it a symbol"
@@ -103,7 +95,7 @@ def _random_number(broken: Broken) -> Remedy | None:
 def _loop(broken: Broken) -> Remedy | None:
     """A loop, `while` or `for`, that goes on or ends by data."""
     ends = broken.ends_a_loop or broken.first_word == "while"
-    if not ends or broken.kind not in {BRANCHES, *_NUMBER}:
+    if not ends or broken.kind not in {BRANCHES, *NUMBER}:
         return None
     return Remedy(
         "how often the loop runs depends on data: compile one round of it, with the loop around "
@@ -113,7 +105,7 @@ def _loop(broken: Broken) -> Remedy | None:
 
 def _one_round(broken: Broken) -> Remedy | None:
     """Data decides within a `while` loop, which likely goes on by what comes of it."""
-    if broken.around != "while" or broken.kind not in {_SHAPED, *_NUMBER}:
+    if broken.around != "while" or broken.kind not in {SHAPED, *NUMBER}:
         return None
     return Remedy(
         "a break in a loop leaves the whole function uncompiled, and the next round may break "
@@ -123,7 +115,7 @@ def _one_round(broken: Broken) -> Remedy | None:
 
 def _rounds(broken: Broken) -> Remedy | None:
     """`for` over a range whose length comes from data."""
-    if broken.first_word != "for" or broken.kind not in _NUMBER or "range(" not in broken.statement:
+    if broken.first_word != "for" or broken.kind not in NUMBER or "range(" not in broken.statement:
         return None
     return ROUNDS
 
@@ -141,7 +133,7 @@ def _range_of_symbols(broken: Broken) -> Remedy | None:
 def _decision(broken: Broken) -> Remedy | None:
     """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
     too."""
-    if broken.kind not in _NUMBER:
+    if broken.kind not in NUMBER:
         return None
     if broken.first_word in {"if", "elif"}:
         what = "the statement decides on data"
@@ -152,6 +144,17 @@ def _decision(broken: Broken) -> Remedy | None:
     return Remedy(
         f"{what}: without the number, decide on tensors with torch.where (both sides computed), or "
         "torch.cond for two functions"
+    )
+
+
+def _taken(broken: Broken) -> Remedy | None:
+    """A tensor becomes a number, which Python itself takes: a symbol would not do there."""
+    if broken.kind not in NUMBER or not broken.taken:
+        return None
+    return Remedy.telling(
+        f"Python itself takes the number, which is data ({broken.taken}), and no setting helps: "
+        "use a function of torch's on the tensor, where there is one; or return the tensor, and do "
+        "that with its number outside of the compiled function"
     )
 
 
@@ -175,18 +178,30 @@ def _negation(broken: Broken) -> Remedy | None:
 
 def _without_meta(broken: Broken) -> Remedy | None:
     """An operator whose result has no fixed size, and of which torch knows no more."""
-    if broken.kind != _SHAPED or broken.context not in _WITHOUT_META:
+    if broken.kind != SHAPED or broken.context not in _WITHOUT_META:
         return None
     return Remedy(NO_META)
 
 
+def _size_decides(broken: Broken) -> Remedy | None:
+    """The program decides by how many elements an operator leaves: as a symbol, the size would
+    break there."""
+    if broken.kind != SHAPED or not broken.decides:
+        return None
+    return Remedy(
+        "the program decides by how many elements come out, which is data: its setting moves the "
+        "break to that line; count with tensors (mask.sum()), and decide with torch.where (both "
+        "sides computed), or torch.cond for two functions"
+    )
+
+
 def _output_size(broken: Broken) -> Remedy | None:
     """An operator whose result has the size that it is told, if it is told one."""
-    if broken.kind != _SHAPED or broken.context != "aten.repeat_interleave.Tensor":
+    if broken.kind != SHAPED or broken.context != "aten.repeat_interleave.Tensor":
         return None
     return Remedy(
         "pass output_size, the number of elements that come out, where that is known; or {setting}",
-        CHANGES[_SHAPED].setting,
+        CHANGES[SHAPED].setting,
     )
 
 
@@ -281,9 +296,11 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "range": _rounds,
     "range of symbols": _range_of_symbols,
     "decision": _decision,
+    "taken": _taken,
     "Python value": _python_value,
     "negation": _negation,
     "no meta": _without_meta,
+    "size decides": _size_decides,
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from stepper.model.program import Code, Instruction
 
-_CONDITIONAL = ("POP_JUMP_", "JUMP_IF_")
+JUMPS = ("POP_JUMP_", "JUMP_IF_")
+"""How the names of jumps begin that are taken by a condition."""
 _LEAVING = ("RETURN_", "RAISE_", "RERAISE")
 _LEAVING_ALONE = ("TO_BOOL", "UNARY_NOT", "LOAD_ATTR", "NOP", "CACHE")
-_COMPARING = ("COMPARE_OP", "IS_OP", "CONTAINS_OP")
+_OF_TWO = ("COMPARE_OP", "IS_OP", "CONTAINS_OP", "BINARY_SUBSCR")
 
 
 def raises_either_way(instructions: Sequence[Instruction], at: int) -> bool:
@@ -36,12 +37,18 @@ def decided_at(way: Iterable[tuple[Code, int]]) -> tuple[Code, int] | None:
     `way`: the function and the index of the instruction, then those that call it."""
     for code, at in way:
         rows = code.instructions
-        if _decides(rows, at):  # it asks itself, or calls what says whether an object is true
+        if decides(rows, at):  # it asks itself, or calls what says whether an object is true
             return code, at
         found = _used(rows, at + 1)
         if not is_returned(code, at):
-            return (code, found) if found is not None and _decides(rows, found) else None
+            return (code, found) if found is not None and decides(rows, found) else None
     return None
+
+
+def decides_from(rows: Sequence[Instruction], at: int) -> bool:
+    """Whether a function decides by what an instruction of it leaves."""
+    found = _used(rows, at + 1)
+    return found is not None and decides(rows, found)
 
 
 def is_returned(code: Code, at: int) -> bool:
@@ -74,22 +81,23 @@ def _after(rows: Sequence[Instruction], at: int) -> Iterator[int]:
     row = rows[at]
     if row.target is not None:
         yield row.target
-    always = row.opname.startswith("JUMP_") and not row.opname.startswith(_CONDITIONAL)
+    always = row.opname.startswith("JUMP_") and not row.opname.startswith(JUMPS)
     if not always and not row.opname.startswith(_LEAVING) and at + 1 < len(rows):
         yield at + 1
 
 
-def _decides(rows: Sequence[Instruction], at: int) -> bool:
-    return rows[at].opname.startswith(_CONDITIONAL) and not raises_either_way(rows, at)
+def decides(rows: Sequence[Instruction], at: int) -> bool:
+    """Whether an instruction is a jump by which the program goes on in one of two ways."""
+    return rows[at].opname.startswith(JUMPS) and not raises_either_way(rows, at)
 
 
 def _used(rows: Sequence[Instruction], at: int) -> int | None:
-    """The jump or the return that has a value, or what it is compared with, from an instruction on;
-    None: something else is done with it."""
+    """The jump or the return that has a value, an element of it, or what it is compared with, from
+    an instruction on; None: something else is done with it."""
     above, kept = 0, ""
     while at < len(rows):
         row = rows[at]
-        if row.opname in _COMPARING:
+        if row.opname in _OF_TWO:
             above -= 1
         elif uses := row.local_uses:
             for verb, name in uses:
@@ -103,7 +111,7 @@ def _used(rows: Sequence[Instruction], at: int) -> int | None:
             return None
         elif row.opname.startswith("LOAD_") and row.opname not in _LEAVING_ALONE:
             above += 1
-        elif row.opname.startswith((*_CONDITIONAL, "RETURN_")):
+        elif row.opname.startswith((*JUMPS, "RETURN_")):
             return at if above == 0 else None
         elif row.opname not in _LEAVING_ALONE:
             return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -9,6 +10,9 @@ from torch import nn, ones, zeros
 from torch._dynamo import config
 
 from tests.answers.cases import Run, case
+
+TABLE = [1.0, 2.0, 3.0]
+STACKED = torch.tensor(TABLE)
 
 
 @case(
@@ -129,3 +133,111 @@ def row_found_by_a_float(run: Run) -> None:
 
     for theta in table:
         run.compile(Layer(theta))(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="Python itself takes the number, which is data (add() of a set), and no setting helps",
+    counts=(2, 1),
+    never=("change: keep the value a tensor; or",),
+)  # fmt: skip
+def item_in_a_set(run: Run) -> None:
+    """With the setting it breaks at the set, which asks the symbol for its hash."""
+    seen = set[int]()
+
+    @run.compile
+    def noted(x: Any) -> Any:
+        total = x.int().sum()
+        if run.remedied:
+            return x + 1, total
+        number = total.item()  # cause
+        seen.add(number)
+        return x + 1
+
+    found = noted(ones(4))
+    if run.remedied:
+        seen.add(found[1].item())
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="(math.exp()), and no setting helps: use a function of torch's on the tensor",
+    counts=(2, 1),
+    never=("change: keep the value a tensor; or",),
+)  # fmt: skip
+def exponential_of_an_item(run: Run) -> None:
+    """Of the functions of math torch has only some for symbols."""
+
+    @run.compile
+    def scaled(x: Any) -> Any:
+        total = x.sum()
+        return x * (torch.exp(total) if run.remedied else math.exp(total.item()))  # cause
+
+    scaled(ones(4))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="Python finds an element by the number, which is data, and no setting helps",
+    counts=(2, 1),
+    never=("change: keep the value a tensor; or",),
+)  # fmt: skip
+def weight_found_in_a_table(run: Run) -> None:
+    """The number is kept before the list is there, which is a global's."""
+
+    @run.compile
+    def routed(x: Any) -> Any:
+        best = x.argmax()
+        if run.remedied:
+            return x * torch.index_select(STACKED, 0, best)
+        found = best.item()  # cause
+        return x * TABLE[found]
+
+    routed(torch.arange(3.0))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="the program decides by what comes of this, which is data",
+    counts=(2, 1),
+    never=("change: keep the value a tensor; or",),
+)  # fmt: skip
+def item_between_two_bounds(run: Run) -> None:
+    """The comparison of three is two of them, with a jump between."""
+
+    @run.compile
+    def within(x: Any) -> Any:
+        total = x.sum()
+        if run.remedied:
+            return x + torch.logical_and(total > 1, total < 9)
+        number = total.item()  # cause
+        return x + (1 < number < 9)
+
+    within(ones(4))
+
+
+@case(
+    "", "why-break",
+    cause="aten.nonzero.default",
+    advice="the program decides by how many elements come out, which is data",
+    counts=(2, 1),
+    never=("or, where the program decides nothing by the size",),
+)  # fmt: skip
+def decided_by_how_many(run: Run) -> None:
+    """With the setting it breaks at the branch."""
+
+    @run.compile
+    def shifted(x: Any) -> Any:
+        x = x * 2
+        if run.remedied:
+            return torch.where((x != 0).sum() > 3, x + 1, x - 1)
+        found = x.nonzero()  # cause
+        if found.shape[0] > 3:
+            return x + 1
+        return x - 1
+
+    shifted(ones(4))
