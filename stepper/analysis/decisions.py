@@ -97,7 +97,7 @@ def _used(rows: Sequence[Instruction], at: int) -> int | None:
     above, kept = 0, ""
     while at < len(rows):
         row = rows[at]
-        if row.opname in _OF_TWO:
+        if row.opname in _OF_TWO or row.argrepr == "[]":  # as a BINARY_OP, since CPython 3.14
             above -= 1
         elif uses := row.local_uses:
             for verb, name in uses:

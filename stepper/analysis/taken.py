@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from stepper.analysis.broken import DECIDES, FINDS
+from stepper.analysis.broken import DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
 from stepper.analysis.sites import called_at
 from stepper.model.program import Instruction
@@ -154,7 +154,9 @@ class _Taking:
         if name == "BINARY_OP" and self._has(1):
             return self._computed()
         if name in _FORMATTING and self._has(1, 2):
-            return "a text, as a key" if self._follows(("BINARY_SUBSCR",)) else ""
+            at = self._follows(SUBSCRIBES)
+            subscribes = at is not None and self._rows[at].argrepr in ("", "[]")
+            return "a text, as a key" if subscribes else ""
         return ""
 
     def _has(self, *places: int) -> bool:
