@@ -40,8 +40,10 @@ def stepper(*words: object) -> list[str]:
     return [sys.executable, "-m", "tests.ready_stepper", *map(str, words)]
 
 
-def python(*words: object) -> list[str]:
-    """The command `python`, which begins so; of these tests."""
+def python(*words: object, forked: bool = True) -> list[str]:
+    """The command `python`, which begins so, or as ever; of these tests."""
+    if not forked:
+        return [sys.executable, *map(str, words)]
     if words[:2] == ("-m", "stepper"):
         return stepper(*words[2:])
     _start()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import json
 import subprocess
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -52,7 +51,7 @@ def witness(names: list[str], folder: Path, prefix: list[str]) -> Run:
     programs = [str(CORPUS / f"{name}.py") for name in names]
     command = [*prefix, WITNESS, "--batch", str(folder), *programs]
     outcome = subprocess.run(
-        [sys.executable, *command] if names == light_batches()[0] else ready.python(*command),
+        ready.python(*command, forked=names != light_batches()[0]),
         cwd=folder.parent,
         env=clean_environment(),
         capture_output=True,

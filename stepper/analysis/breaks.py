@@ -537,10 +537,7 @@ class _Reader:
         it, or where that returns it."""
         state = self._recording.state(found.moment)
         for depth, (frame, ip) in enumerate(self._way_to(found), 1):
-            code, resumed = (
-                self._recording.code(frame.code),
-                self._resume_codes.get((frame.code, ip)),
-            )
+            resumed = self._resume_codes.get((frame.code, ip))
             values = (state.values.get(each) for each in state.frames[-depth].stack)
             left = [
                 function_of(state, value)
@@ -549,7 +546,7 @@ class _Reader:
             ]
             after = next((each for each in self._resuming if each.code == resumed), None)
             how = taken(self._recording, after, left) if after is not None else ""
-            if how or not is_returned(code, ip):
+            if how or not is_returned(self._recording.code(frame.code), ip):
                 return how
         return ""
 

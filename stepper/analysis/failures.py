@@ -162,6 +162,7 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
 
 
 def _every(recording: Recording) -> list[Failed]:
+    """Those of all functions and walks."""
     every = {item.id: item for item in compilations(recording)}
     found: list[Failed] = []
     told: set[int] = set()

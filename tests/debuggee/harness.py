@@ -7,7 +7,6 @@ import select
 import socket
 import struct
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -137,7 +136,7 @@ class Program(FrontEnd):
         given = environment.get("PYTHONPATH")
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, [STARTUP, given]))
         self.process = subprocess.Popen(
-            _python(*options, str(self.script), *args, forked=forked),
+            ready.python(*options, self.script, *args, forked=forked),
             env=ready.carrying(environment) if forked else environment,
             cwd=directory,
             stdin=subprocess.PIPE,
@@ -175,7 +174,7 @@ def run_plainly(
     script.write_text(source)
     environment = {**os.environ, **(env or {})}
     done = subprocess.run(
-        _python(str(script), *args, forked=forked),
+        ready.python(script, *args, forked=forked),
         env=ready.carrying(environment) if forked else environment,
         cwd=directory,
         capture_output=True,
@@ -184,11 +183,6 @@ def run_plainly(
         stdin=subprocess.DEVNULL,
     )
     return done.returncode, done.stdout, done.stderr
-
-
-def _python(*words: str, forked: bool) -> list[str]:
-    """The command; if `forked`, it begins as `tests.ready` says."""
-    return ready.python(*words) if forked else [sys.executable, *words]
 
 
 def until(condition: Callable[[], bool]) -> None:

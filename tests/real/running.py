@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import select
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -65,7 +64,7 @@ def run(
 ) -> Outcome:
     """Run a Python command line to its end; if `forked`, it begins as `tests.ready` says."""
     result = subprocess.run(
-        ready.python(*command) if forked else [sys.executable, *map(str, command)],
+        ready.python(*command, forked=forked),
         **{
             "cwd": directory,
             "env": environment(directory),

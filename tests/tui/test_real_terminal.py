@@ -93,10 +93,10 @@ def stepper(
     for name in ("NO_COLOR", "COLUMNS", "LINES"):
         env.pop(name, None)
     env.update(more or {})
-    words = ready.stepper() if forked else [sys.executable, "-m", "stepper"]
+    python, *words = ready.python("-m", "stepper", *arguments, forked=forked)
     child = pexpect.spawn(
-        words[0],
-        [*words[1:], *arguments],
+        python,
+        words,
         dimensions=(rows, columns),
         env=env,
         cwd=str(ROOT),
