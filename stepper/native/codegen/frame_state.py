@@ -53,7 +53,7 @@ def needed_locals(codegen: PyCodegen, live: set[str], called: bool) -> list[str]
         held = value.source is not None and not own
         written = isinstance(value, ConstantVariable) and not value.guards
         counted = isinstance(value, WeakReferenceVariable)
-        return held or written or counted or value.identity in known
+        return held or written or counted or not known.keys().isdisjoint(codegen.uses([value]))
 
     return [name for name in plain if name in live or keeps(name)]
 
@@ -62,6 +62,18 @@ def _is_tensor(value: VariableTracker) -> bool:
     if isinstance(value, LazyVariableTracker):
         return issubclass(type(value.value), torch.Tensor)
     return isinstance(value, TensorVariable)
+
+
+def _dead_cycles(codegen: PyCodegen, needed: list[VariableTracker]) -> list[VariableTracker]:
+    """Objects that the frame made and only they themselves hold, but that hold some of what is
+    needed: until Python collects cycles, they keep that alive."""
+    effects = codegen.tx.output.side_effects
+    held = [each for stored in effects.attributes.values() for each in stored.values()]
+    held += [part for newest in effects.newest.values() for part in newest.parts()]
+    made = {each.identity: each for each in held if each.source is None and each.mutation_type}
+    known = codegen.uses([*needed, *changed_values(codegen)]) if made else {}
+    inside = {key: codegen.uses([each]) for key, each in made.items() if key not in known}
+    return [made[key] for key, parts in inside.items() if parts[key] > 1 and parts.keys() & known]
 
 
 def restore(codegen: PyCodegen, names: list[str], handled: int, base: int) -> None:
@@ -85,7 +97,11 @@ def restore(codegen: PyCodegen, names: list[str], handled: int, base: int) -> No
         for name in tx.f_code.co_cellvars
         if isinstance(cell := tx.symbolic_locals.get(name), CellVariable)
     ]
-    prepare(codegen, [*values, *cells])
+    dead = _dead_cycles(codegen, [*values, *cells])
+    prepare(codegen, [*values, *cells, *dead])
+    for value in dead:
+        codegen(value)
+        codegen.pop_top()
     places: list[str] = []
     for index, value in stack:
         if not isinstance(value, NullVariable):

@@ -373,6 +373,8 @@ def _write_resume(
     passed = list(names)
     if inst.opname == "STORE_FAST" and inst.argval not in names:
         passed.append(inst.argval)  # the instruction itself has set it
+    if inst.opname == "DELETE_FAST":
+        passed.remove(inst.argval)
     resume = resume_code(tx.program, inst, index, tuple(passed), tuple(kinds))
     codegen.line = opcodes.listing(code).instructions[index].starts_line or codegen.line
     codegen.load_callable(_C.resume)

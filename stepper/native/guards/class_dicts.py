@@ -27,6 +27,7 @@ from types import (
 from typing import Any, NamedTuple
 
 from stepper.native.exc import unimplemented
+from stepper.native.library import is_library
 from stepper.support.words import Classes, class_name, one_of
 
 _DICT: Any = type.__dict__["__dict__"]
@@ -150,6 +151,22 @@ def says_its_class(kind: type) -> bool:
 def has(cls: type, name: str) -> bool:
     """Whether the class, or a base, has the name."""
     return lookup(cls, name) is not MISSING
+
+
+def has_finalizer(value: object) -> bool:
+    """Whether it matters when the value dies: it has a `__del__`, or is, or has, a weak reference
+    that tells somebody (but for what a library keeps of it). What is read is not noted."""
+    order = _MRO.__get__(type(value)) or ()
+    told = any(map(_tells, (value, *weakref.getweakrefs(value))))
+    return told or any("__del__" in class_dict(each) for each in order)
+
+
+def _tells(reference: object) -> bool:
+    if not issubclass(type(reference), weakref.ReferenceType):  # a proxy: it answers for the object
+        return False
+    callback = weakref.ReferenceType.__dict__["__callback__"].__get__(reference)
+    code = getattr(callback, "__code__", None)
+    return callback is not None and not (code and is_library(code.co_filename))
 
 
 def lookup(cls: type, name: str) -> object:

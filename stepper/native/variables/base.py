@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, dataclass_transform
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has
+from stepper.native.guards.class_dicts import has, has_finalizer
 
 if TYPE_CHECKING:
     from stepper.native.guards.guard import Guard
@@ -286,11 +286,10 @@ def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:
     """To be asked before a container lets go of these: it does so later than in the program.
 
     Raises:
-        Unsupported: one of them was there before, and has a `__del__`.
+        Unsupported: one of them was there before, and letting go of it may run something.
     """
     for tracker in dropped:
-        kind = type(getattr(tracker, "value", None))
-        if tracker.source is not None and has(kind, "__del__"):
+        if tracker.source is not None and has_finalizer(getattr(tracker, "value", None)):
             raise tracker.refuse("letting go")
 
 

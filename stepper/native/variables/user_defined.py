@@ -24,6 +24,7 @@ from stepper.native.guards.class_dicts import (
     flags_of,
     has,
     has_dict,
+    has_finalizer,
     lookup,
     module_of,
     order_of,
@@ -564,6 +565,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """Store what has this name in the object's dictionary, or in a slot."""
         if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
+        own = has_dict(type(self.value)) and not self.is_new
+        if own and has_finalizer(self.instance_dict().get(name)):
+            raise self.refuse(f"letting go of attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
 
     def var_delattr(self, tx: Translator, name: str) -> None:
@@ -599,7 +603,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             or stored is DELETED
             or (runs_program(lookup(kind, name)) and not self.is_new)
             or (stored is None and not before)
-            or (before and has(type(self.instance_dict()[name]), "__del__"))
+            or (before and has_finalizer(self.instance_dict()[name]))
         ):
             raise self.refuse(f"deletion of attribute {name}")
         if before:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -171,10 +172,41 @@ def alike(x: Any) -> Any:
     return x + 1, ref(KEPT) is ref(KEPT), ref(KEPT) == ref(KEPT)
 
 
+def held_by_what_is_not_read(x: Any) -> Any:
+    things, pair, deeper = [Thing()], (Thing(), 1), {"a": [Thing(Thing())]}
+    told = []
+    kept = [ref(things[0], told.append), ref(pair[0], told.append)]
+    kept.append(ref(deeper["a"][0].a, told.append))
+    x = x + 1
+    return x, [each() is None for each in kept], len(told)
+
+
+def held_by_an_iterator(x: Any) -> Any:
+    things = iter([Thing(), Thing()])
+    reference = torch._dynamo.disable(ref)(next(things))
+    return x + 1, reference() is None, things.__length_hint__()
+
+
+def held_by_a_dead_cycle(x: Any) -> Any:
+    def make() -> Any:
+        thing, other, items = Thing(), Thing(), []
+        other.a, other.me = thing, other
+        items += [items, Thing()]
+        return thing, items[1]
+
+    gc.disable()  # it collects cycles
+    first, second = make()
+    references = ref(first), ref(second)
+    del first, second
+    given = [each() is None for each in references]
+    gc.enable()
+    return x + 1, given
+
+
 @pytest.mark.parametrize(
     "f",
     [
-        deleted, never_held, dead_with_its_function, taken_out, rebound, in_a_cycle,
+        held_by_what_is_not_read, held_by_an_iterator, held_by_a_dead_cycle, deleted, never_held, dead_with_its_function, taken_out, rebound, in_a_cycle,
         held_by_a_cycle, held_by_a_traceback, given_up_by_an_iterator, method, counted, impossible,
         alike,
     ],
@@ -224,3 +256,84 @@ def of_all_modules(x: Any) -> Any:
 @pytest.mark.parametrize("f", [by_hand, registered, before_the_call, of_all_modules])
 def test_a_hook_that_the_frame_adds_is_called(f: Callable[[Any], Any]) -> None:
     check(f, torch.ones(3))
+
+
+class Ending(Thing):
+    def __del__(self) -> None:
+        LOG.append("ended")
+
+
+LOG: list[Any] = []
+
+
+def told(thing: Any) -> Any:
+    """A weak reference that says when its object dies."""
+    return ref(thing, lambda reference: LOG.append("dead"))
+
+
+def local_deleted(x: Any) -> Any:
+    thing, other, y = Ending(), Thing(), x + 1
+    reference = told(other)  # noqa: F841  # it tells as long as it is there
+    LOG.append("made")
+    del thing
+    y = y * 2
+    LOG.append("between")
+    del other
+    LOG.append("after")
+    return y
+
+
+def local_set_anew(x: Any) -> Any:
+    thing = Ending()
+    for step in range(2):
+        other = Thing()
+        reference = told(other)  # noqa: F841
+        x = x + step
+        LOG.append(step)
+    thing = reference = None  # noqa: F841
+    LOG.append("after")
+    return x
+
+
+def tensor_deleted(x: Any) -> Any:
+    y = x + 1
+    reference = weakref.finalize(y, LOG.append, "dead")  # noqa: F841
+    z = y * 2
+    LOG.append("made")
+    del y
+    LOG.append("after")
+    return z
+
+
+def never_stored(x: Any) -> Any:
+    torch._dynamo.disable(Ending)()
+    LOG.append("after")
+    return x + 1
+
+
+def out_of_a_container(x: Any) -> Any:
+    holder, things, named = Thing(Ending()), [Thing()], {1: Ending()}
+    references = [told(things[0])]
+    LOG.append("made")
+    holder.a = None
+    LOG.append("between")
+    things.pop()
+    x = x + len(references)
+    LOG.append("still")
+    del named[1]
+    LOG.append("after")
+    return x
+
+
+@pytest.mark.parametrize(
+    "f", [local_deleted, local_set_anew, tensor_deleted, never_stored, out_of_a_container]
+)
+def test_what_runs_when_an_object_dies_runs_in_its_turn(f: Callable[[Any], Any]) -> None:
+    def logged(x: Any) -> Any:
+        return torch._dynamo.disable(begin)(), f(x), torch._dynamo.disable(LOG.copy)()
+
+    check(logged, torch.ones(3))
+
+
+def begin() -> None:
+    LOG.clear()

@@ -11,11 +11,11 @@ import torch
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import Unsupported, unimplemented
-from stepper.native.guards.class_dicts import MISSING
+from stepper.native.guards.class_dicts import MISSING, has_finalizer
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.polyfills import is_polyfill
 from stepper.native.protocols import Translator
-from stepper.native.source import BuiltinSource, ConstantSource, GlobalSource
+from stepper.native.source import BuiltinSource, ConstantSource, GlobalSource, LocalSource
 from stepper.native.variables.base import (
     AttributeMutationExisting,
     NullVariable,
@@ -45,7 +45,15 @@ class NameInstructions(Translator):
     # --- the stack
 
     def POP_TOP(self, inst: Instruction) -> None:
-        self.stack.pop()
+        self._let_go(self.stack.pop())
+
+    def _let_go(self, value: VariableTracker | None) -> None:
+        """To be asked when one variable less has the value."""
+        if value is None or not isinstance(value.source, LocalSource):
+            return
+        if has_finalizer(self.f_locals.get(value.source.local_name)):
+            if not any(each is value for each in (*self.stack, *self.symbolic_locals.values())):
+                raise value.refuse("letting go")
 
     POP_ITER = POP_TOP
 
@@ -93,7 +101,9 @@ class NameInstructions(Translator):
         if isinstance(value, NullVariable):
             self.symbolic_locals.pop(name, None)
         else:
+            before = self.symbolic_locals.get(name)
             self.symbolic_locals[name] = value
+            self._let_go(before)
 
     def STORE_FAST_LOAD_FAST(self, inst: Instruction) -> None:
         self._store_fast(inst.argval[0])
@@ -106,7 +116,7 @@ class NameInstructions(Translator):
     def DELETE_FAST(self, inst: Instruction) -> None:
         if inst.argval not in self.symbolic_locals:
             raise unbound(inst.argval)
-        del self.symbolic_locals[inst.argval]
+        self._let_go(self.symbolic_locals.pop(inst.argval))
 
     def MAKE_CELL(self, inst: Instruction) -> None:
         name = inst.argval
