@@ -156,6 +156,21 @@ def _getitem(self, key, /):
     return self[key]
 
 
+@stands_for(METHODS, dict.__setitem__, list.__setitem__)
+def _setitem(self, key, value, /):
+    self[key] = value
+
+
+@stands_for(METHODS, dict.__delitem__, list.__delitem__)
+def _delitem(self, key, /):
+    del self[key]
+
+
+@stands_for(METHODS, *[each.__iter__ for each in (dict, *_SEQUENCES)])
+def _iter(self, /):
+    return iter(self)
+
+
 NEW_OBJECT = vars(copyreg)["__newobj__"]
 
 

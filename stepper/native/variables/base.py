@@ -180,9 +180,9 @@ class VariableTracker:
         """The value itself, for those that are known and cannot be told from a copy."""
         raise self.refuse("the value")
 
-    def as_key(self) -> object:
-        """The value, as a key of dictionaries: a constant, or an object that is guarded to be this
-        one and is equal to itself only."""
+    def as_key(self, tx: Translator) -> object:
+        """The value, as a key of dictionaries: a constant, an object that is guarded to be this one
+        and is equal to itself only, or a `TrackedKey`."""
         raise self.refuse("use as a key")
 
     def as_proxy(self) -> Any:
@@ -267,19 +267,21 @@ class VariableTracker:
 
 
 class TrackedKey:
-    """A key of dictionaries that is known by its tracker: equal to itself only.
+    """A key of dictionaries that is known by its tracker.
 
     tracker: of the object.
+    equals: what it has in common with keys that are equal to it; None: it is equal to itself only.
     """
 
-    def __init__(self, tracker: VariableTracker) -> None:
+    def __init__(self, tracker: VariableTracker, equals: object = None) -> None:
         self.tracker = tracker
+        self.equals = tracker.identity if equals is None else equals
 
     def __hash__(self) -> int:
-        return hash(self.tracker.identity)
+        return hash(self.equals)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TrackedKey) and other.tracker.identity == self.tracker.identity
+        return isinstance(other, TrackedKey) and other.equals == self.equals
 
 
 def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:

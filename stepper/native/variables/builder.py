@@ -49,7 +49,7 @@ from stepper.native.variables.builtin import OF_TEXTS, BuiltinVariable
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
-from stepper.native.variables.dicts import ConstDictVariable, key_of
+from stepper.native.variables.dicts import ConstDictVariable, is_plain_record, key_of
 from stepper.native.variables.enums import (
     EnumVariable,
     NumberMemberVariable,
@@ -441,7 +441,7 @@ class VariableBuilder:
                 if isinstance(tracker, TupleVariable):
                     tracker = TupleVariable(tracker.unpack(self.tx), guards=tracker.guards)
                 guards |= tracker.guards
-                known = key_of(tracker)
+                known = key_of(self.tx, tracker)
             found = CallSource(self.source, entry, ("values", place))
             items[known] = LazyVariableTracker(item, found)
         return ConstDictVariable(
@@ -469,7 +469,7 @@ def is_known_object(key: object) -> bool:
 
 def _is_known_key(key: object) -> bool:
     several = type(key) is tuple and all(map(_is_known_key, key))
-    return several or is_key(key) or is_known_object(key)
+    return several or is_key(key) or is_known_object(key) or is_plain_record(type(key))
 
 
 def _is_plain_key(key: object) -> bool:

@@ -31,7 +31,11 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
+from stepper.native.variables.builtin_methods import (
+    METHODS_OF_C,
+    BoundBuiltinMethod,
+    GenericAliasVariable,
+)
 from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.exceptions import (
@@ -122,8 +126,8 @@ class BuiltinVariable(VariableTracker):
     def as_python_constant(self) -> object:
         return self.fn
 
-    def as_key(self) -> object:
-        return self.fn if isinstance(self.fn, type) else super().as_key()
+    def as_key(self, tx: Translator) -> object:
+        return self.fn if isinstance(self.fn, type) else super().as_key(tx)
 
     def as_proxy(self) -> object:
         return _DTYPES[self.fn] if self.fn in _DTYPES else super().as_proxy()
@@ -188,12 +192,10 @@ class BuiltinVariable(VariableTracker):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
             return interpreted
-        if type(self.fn) is types.MethodDescriptorType and args:
-            kind = args[0].python_type()
-            if kind is self.fn.__objclass__:
-                return BoundBuiltinMethod(args[0], self.fn.__name__).call_function(
-                    tx, args[1:], kwargs
-                )
+        of_c = type(self.fn) in METHODS_OF_C
+        if of_c and args and args[0].python_type() is self.fn.__objclass__:
+            method = BoundBuiltinMethod(args[0], self.fn.__name__)
+            return method.call_function(tx, args[1:], kwargs)
         if not kwargs and (told := self._told_by_torch(tx, args)) is not None:
             return told
         if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):

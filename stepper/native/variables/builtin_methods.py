@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
 
 
-_METHODS = Classes(types.MethodDescriptorType, types.WrapperDescriptorType)
+METHODS_OF_C = Classes(types.MethodDescriptorType, types.WrapperDescriptorType)
+"""What kinds of methods classes have that are not written in Python."""
 
 
 class HasBuiltinMethods(VariableTracker):
@@ -104,7 +105,7 @@ class BoundBuiltinMethod(VariableTracker):
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         method = getattr(self.obj.python_type(), self.name, None)
-        if type(method) in _METHODS and (function := polyfills.METHODS.get(method)) is not None:
+        if type(method) in METHODS_OF_C and (function := polyfills.METHODS.get(method)) is not None:
             return tx.interpret(function, [self.obj, *args], kwargs)
         return tx.output.side_effects.latest(self.obj).call_method(tx, self.name, args, kwargs)
 

@@ -133,7 +133,7 @@ class IdentityVariable(VariableTracker):
     def python_type(self) -> type:
         return int
 
-    def as_key(self) -> object:
+    def as_key(self, tx: Translator) -> object:
         return TrackedKey(self)
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ it that lives on across a graph break, has the graph broken where it was made.
 from __future__ import annotations
 
 from collections import OrderedDict, defaultdict, deque
-from typing import TYPE_CHECKING, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from stepper import _C
 from stepper.native.exc import RestartAnalysis
@@ -29,7 +29,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import METHODS_OF_C, BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import (
     ConstDictVariable,
@@ -130,6 +130,15 @@ def inherits(kind: type, name: str, start: int = 0) -> bool:
     return True
 
 
+def name_inherited(kind: type, name: str) -> str | None:
+    """By which name a class leaves a method to the container that it is, None: it does not. For a
+    dictionary's it may have another name: `__getattr__ = dict.__getitem__`."""
+    found: Any = lookup(kind, name)
+    if type(found) in METHODS_OF_C and dict.__dict__.get(own := found.__name__) is found:
+        name = own
+    return name if inherits(kind, name) else None
+
+
 def call_inherited(
     tx: Translator, owner: Holder, name: str, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
@@ -181,7 +190,7 @@ def _made_by_factory(
     """What a `defaultdict` has for a key that it had not."""
     factory = owner.var_getattr(tx, "default_factory")
     if isinstance(factory, ConstantVariable):
-        raise observed(KeyError, key_of(key))
+        raise observed(KeyError, key_of(tx, key))
     value = factory.call_function(tx, [], {})
     owner.special(tx, "__setitem__", [key, value])
     return value
@@ -274,7 +283,7 @@ def _reorder(
         guards = contents.guards
         key_taken = tracker_of_key(tx, taken, guards)
         return TupleVariable([key_taken, tx.realize(value)], guards=guards)
-    found = key_of(key)
+    found = key_of(tx, key)
     if found not in items:
         raise observed(KeyError, found)
     value = items.pop(found)
@@ -408,4 +417,4 @@ def mapping_items(tx: Translator, owner: VariableTracker) -> dict[object, Variab
         contents = owner.contents(tx)  # type: ignore[attr-defined]  # all such objects have
         return pairs_of(tx, contents)
     keys = owner.var_getattr(tx, "keys").call_function(tx, [], {}).unpack(tx)
-    return {key_of(key): owner.getitem(tx, key) for key in keys}
+    return {key_of(tx, key): owner.getitem(tx, key) for key in keys}

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Sequence
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native.exc import unimplemented
+from stepper.native.guards.class_dicts import lookup
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
@@ -92,20 +94,19 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
 
     def parts(self) -> Sequence[VariableTracker]:
         keys = dict.fromkeys((*self.begun, *(key for _, key in self.steps), *self.items))
-        tensors = [key.tracker for key in keys if isinstance(key, TrackedKey)]
-        return [*tensors, *self.items.values()]
+        return [*_trackers_in(keys), *self.items.values()]
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return [tracker_of_key(tx, key, self.guards) for key in self.items]
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        found = self.items.get(key_of(key))
+        found = self.items.get(key_of(tx, key))
         if found is None:
-            raise observed(KeyError, key_of(key))
+            raise observed(KeyError, key_of(tx, key))
         return tx.realize(found).with_guards(self.guards | key.guards)
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        return key_of(item) in self.items
+        return key_of(tx, item) in self.items
 
     def become(
         self,
@@ -136,7 +137,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         return gone + [("__setitem__", key) for key in items if key not in self.items]
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
-        self.become(tx, {**self.items, key_of(key): value}, "setitem", key, value)
+        self.become(tx, {**self.items, key_of(tx, key): value}, "setitem", key, value)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
@@ -147,13 +148,13 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
             case "keys" | "values" | "items", []:
                 return DictViewVariable(self, name, **options)
             case "get", [key] | [key, _] if not kwargs:
-                found = self.items.get(key_of(key), args[1] if len(args) == 2 else none)
+                found = self.items.get(key_of(tx, key), args[1] if len(args) == 2 else none)
                 return tx.realize(found).with_guards(options["guards"])
             case "pop", [key] | [key, _]:
                 items = dict(self.items)
-                popped = items.pop(key_of(key), args[1] if len(args) == 2 else None)
+                popped = items.pop(key_of(tx, key), args[1] if len(args) == 2 else None)
                 if popped is None:
-                    raise observed(KeyError, key_of(key))
+                    raise observed(KeyError, key_of(tx, key))
                 if len(items) != len(self.items):
                     self.become(tx, items, name, key)
                 return tx.realize(popped).with_guards(options["guards"])
@@ -166,7 +167,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 pair = [tracker_of_key(tx, key, self.guards), tx.realize(popped)]
                 return TupleVariable(pair, **options)
             case "setdefault", [key] | [key, _]:
-                if key_of(key) not in self.items:
+                if key_of(tx, key) not in self.items:
                     self.setitem(tx, key, args[1] if len(args) == 2 else none)
                 current = tx.output.side_effects.latest(self)
                 return current.getitem(tx, key)
@@ -183,9 +184,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 return none
             case "__delitem__", [key]:
                 items = dict(self.items)
-                if key_of(key) not in items:
-                    raise observed(KeyError, key_of(key))
-                del items[key_of(key)]
+                if key_of(tx, key) not in items:
+                    raise observed(KeyError, key_of(tx, key))
+                del items[key_of(tx, key)]
                 self.become(tx, items, name, key)
                 return none
         raise self.refuse(f"method {name}")
@@ -309,20 +310,37 @@ def refuse_unhashable(key: VariableTracker, put: Callable[..., object]) -> None:
             raise observed_error(error) from None
 
 
-def key_of(key: VariableTracker) -> object:
+def key_of(tx: Translator, key: VariableTracker) -> object:
     """The value of a key that is known."""
     refuse_unhashable(key, lambda made: {made: None})
     if type(key) is TupleVariable and not key.is_python_constant():
-        keys = tuple(map(key_of, key.items))
-        if any(isinstance(each, TrackedKey) for each in keys):
-            raise key.refuse("use as a key")
-        return keys
+        return tuple(key_of(tx, each) for each in key.items)
     if not key.is_python_constant():
-        return key.as_key()
+        return key.as_key(tx)
     if key.mutation_type is not None:
         raise key.refuse("use as a key")
     value = key.as_python_constant()
-    return value if is_constant(value) else key.as_key()
+    return value if is_constant(value) else key.as_key(tx)
+
+
+def _trackers_in(keys: Iterable[object]) -> Iterator[VariableTracker]:
+    """The trackers by which keys are known."""
+    for key in keys:
+        if isinstance(key, TrackedKey):
+            yield key.tracker
+        elif type(key) is tuple:
+            yield from _trackers_in(key)
+
+
+def is_plain_record(kind: type) -> bool:
+    """Whether a class is a frozen dataclass whose objects are equal where all their fields are, as
+    `dataclasses` writes it."""
+    said = lookup(kind, "__dataclass_params__")
+    written = [lookup(kind, name) for name in ("__hash__", "__eq__")]
+    return getattr(said, "frozen", False) and all(
+        type(each) is types.FunctionType and each.__code__.co_filename == "<string>"
+        for each in written
+    )
 
 
 def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTracker:
@@ -363,7 +381,7 @@ def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTra
         items = pair.unpack(tx)
         if len(items) != 2:
             raise unimplemented("ValueError: an element that is no pair")
-        pairs[key_of(items[0])] = items[1]
+        pairs[key_of(tx, items[0])] = items[1]
     return pairs
 
 

@@ -77,9 +77,16 @@ class EnumVariable(UserDefinedObjectVariable):
         source = GetItemSource(instance_dict_of(self.source), own)
         return tx.build(source, fields[own]).with_guards(self.guards)
 
-    def as_key(self) -> object:
-        plain = lookup(type(self.value), "__hash__") is enum.Enum.__hash__
-        return self.value if plain and self.source is not None else super().as_key()
+    def as_key(self, tx: Translator) -> object:
+        kind, effects = type(self.value), tx.output.side_effects
+        if self.source is None or lookup(kind, "__eq__") is not object.__dict__["__eq__"]:
+            return super().as_key(tx)
+        if lookup(kind, "__hash__") is not enum.Enum.__hash__:
+            changes = effects.changes
+            tx.output.chosen_by(self.special(tx, "__hash__", []))
+            if effects.changes != changes:
+                raise self.refuse("asking for the hash")
+        return self.value
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         raise self.refuse(f"assignment to attribute {name}")
@@ -97,8 +104,8 @@ class NumberMemberVariable(EnumVariable):
     def as_proxy(self) -> object:
         return bare_value(self.value)
 
-    def as_key(self) -> object:
-        return self.value if self.source is not None else super().as_key()
+    def as_key(self, tx: Translator) -> object:
+        return self.value if self.source is not None else super().as_key(tx)
 
     def truth(self, tx: Translator) -> bool:
         return bool(self.value)

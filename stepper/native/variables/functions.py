@@ -216,9 +216,9 @@ class UserFunctionVariable(BaseUserFunctionVariable):
     def get_function(self) -> types.FunctionType:
         return self.fn
 
-    def as_key(self) -> object:
+    def as_key(self, tx: Translator) -> object:
         self.tell_apart()
-        return self.fn if self.source is not None else super().as_key()
+        return self.fn if self.source is not None else super().as_key(tx)
 
     def bound_to(self, obj: VariableTracker) -> VariableTracker:
         return UserMethodVariable(self, obj, **self.propagate(obj, self))

@@ -69,9 +69,9 @@ class NewObjectVariable(UserDefinedObjectVariable):
         assert self.held is not None
         return tx.output.side_effects.latest(self.held).with_guards(self.guards)
 
-    def as_key(self) -> object:
+    def as_key(self, tx: Translator) -> object:
         plain = is_hashed_by_identity(type(self.value))
-        return TrackedKey(self) if plain else super().as_key()
+        return TrackedKey(self) if plain else super().as_key(tx)
 
     def class_source(self) -> Source:
         if self.cls.source is None:

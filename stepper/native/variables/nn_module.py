@@ -130,9 +130,9 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse(f"assignment to attribute {name}")
         super().generic_setattr(tx, name, value)
 
-    def as_key(self) -> object:
+    def as_key(self, tx: Translator) -> object:
         plain = is_hashed_by_identity(type(self.value)) and self.source is not None
-        return self.value if plain else super().as_key()
+        return self.value if plain else super().as_key(tx)
 
     def truth(self, tx: Translator) -> bool:
         if has(type(self.value), "__len__") and not has(type(self.value), "__bool__"):

@@ -32,8 +32,8 @@ class RegistryVariable(HasBuiltinMethods):
     """The dictionary or set; its keys are constants, or equal to themselves only."""
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        present = key_of(item) in self.value
-        source = self._source_of(item)
+        present = key_of(tx, item) in self.value
+        source = self._source_of(tx, item)
         condition = f"({source.key.name()} in {source.base.name()}) == {present}"
         tx.output.chosen(tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=condition))
         return present
@@ -41,8 +41,8 @@ class RegistryVariable(HasBuiltinMethods):
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         assert isinstance(self.value, dict)
         if not self.contains(tx, key):
-            raise observed(KeyError, key_of(key))
-        found = tx.build(self._source_of(key), self.value[key_of(key)])
+            raise observed(KeyError, key_of(tx, key))
+        found = tx.build(self._source_of(tx, key), self.value[key_of(tx, key)])
         return found.with_guards(self.guards | key.guards)
 
     def call_method(
@@ -54,10 +54,11 @@ class RegistryVariable(HasBuiltinMethods):
             return self.getitem(tx, args[0])
         return args[1] if len(args) == 2 else ConstantVariable(None)
 
-    def _source_of(self, key: VariableTracker) -> KeyedSource:
+    def _source_of(self, tx: Translator, key: VariableTracker) -> KeyedSource:
         assert self.source is not None
         if key.source is not None:
             return KeyedSource(self.source, key.source)
-        if not is_constant(key_of(key)) and not is_immortal(key_of(key)):
+        value = key_of(tx, key)
+        if not is_constant(value) and not is_immortal(value):
             raise key.refuse("use as a key")
-        return KeyedSource(self.source, ConstantSource(key_of(key)))
+        return KeyedSource(self.source, ConstantSource(value))

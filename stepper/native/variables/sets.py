@@ -60,10 +60,10 @@ _COMPARISONS = frozenset(
 )
 
 
-def key_of(item: VariableTracker) -> object:
+def key_of(tx: Translator, item: VariableTracker) -> object:
     """The value of an element that is known: a constant, or an object."""
     refuse_unhashable(item, lambda made: {made})
-    key = key_in_dicts(item)
+    key = key_in_dicts(tx, item)
     if isinstance(key, TrackedKey):
         raise item.refuse("use in a set with others")
     return key
@@ -120,7 +120,7 @@ class SetVariable(HasBuiltinMethods):
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         if self.may_hold_objects and are_elements([item]):
             return False
-        return key_of(item) in self.elements
+        return key_of(tx, item) in self.elements
 
     @property
     def may_hold_objects(self) -> bool:
@@ -197,9 +197,9 @@ class SetVariable(HasBuiltinMethods):
                 return self.of_objects().call_method(tx, name, args, kwargs)
         match name, args:
             case "add" | "discard" | "remove", [item]:
-                if name == "remove" and key_of(item) not in self.elements:
-                    raise observed(KeyError, key_of(item))
-                self.become(tx, name, key_of(item), because=args)
+                if name == "remove" and key_of(tx, item) not in self.elements:
+                    raise observed(KeyError, key_of(tx, item))
+                self.become(tx, name, key_of(tx, item), because=args)
                 return ConstantVariable(None)
             case "pop", []:
                 if not self.elements:
@@ -283,7 +283,7 @@ def made_of(tx: Translator, method: str, items: Sequence[VariableTracker]) -> Va
         together = method == "update"
         steps = [(method, items)] if together else [(method, [item]) for item in items]
         return ObjectSetVariable.new(tx, steps, guards)
-    keys = tuple(map(key_of, items))
+    keys = tuple(key_of(tx, item) for item in items)
     return SetVariable.new(
         [(method, keys)] if method == "update" else [(method, k) for k in keys], guards
     )
@@ -303,7 +303,7 @@ def _given(tx: Translator, value: VariableTracker) -> object:
         return value.as_it_is(tx)
     if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset | str | bytes):
         return value.value
-    keys = tuple(key_of(item) for item in value.unpack(tx))
+    keys = tuple(key_of(tx, item) for item in value.unpack(tx))
     return dict.fromkeys(keys) if isinstance(value, ConstDictVariable) else keys
 
 

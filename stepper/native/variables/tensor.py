@@ -141,7 +141,7 @@ class TensorVariable(VariableTracker):
     def as_proxy(self) -> object:
         return self.proxy
 
-    def as_key(self) -> object:
+    def as_key(self, tx: Translator) -> object:
         self.proxy.node.meta["is_key"] = True
         return TrackedKey(self)
 

@@ -198,8 +198,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def describe(self) -> str:
         return f"torch function {getattr(self.value, '__name__', '')}"
 
-    def as_key(self) -> object:
-        return self.value if self.source is not None else super().as_key()
+    def as_key(self, tx: Translator) -> object:
+        return self.value if self.source is not None else super().as_key(tx)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute; in what is written in C nobody stores one."""

@@ -9,6 +9,7 @@ of the object, whether its dictionary has the name, and what the class has.
 from __future__ import annotations
 
 import collections
+import dataclasses
 import enum
 import types
 from collections.abc import Callable
@@ -56,6 +57,7 @@ from stepper.native.variables.base import (
     Arguments,
     Guards,
     Keywords,
+    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -69,6 +71,7 @@ from stepper.native.variables.descriptors import (
     is_slot,
     runs_program,
 )
+from stepper.native.variables.dicts import is_plain_record, key_of
 from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.instance_dict import InstanceDictVariable, store_in_dict
@@ -141,7 +144,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
     def as_python_constant(self) -> object:
         return self.value
 
-    def as_key(self) -> object:
+    def as_key(self, tx: Translator) -> object:
         if self.source is None or not is_hashed_by_identity(type(self.value)):
             raise self.refuse("use as a key")
         return self.value
@@ -539,6 +542,15 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         else:
             self.generic_setattr(tx, name, value)
 
+    def as_key(self, tx: Translator) -> object:
+        kind = type(self.value)
+        if not is_plain_record(kind):
+            return super().as_key(tx)
+        names = [each.name for each in dataclasses.fields(kind) if each.hash or each.compare]
+        fields = [self.var_getattr(tx, name) for name in names]
+        tx.output.chosen_by(*fields)
+        return TrackedKey(self, (kind, *(key_of(tx, each) for each in fields)))
+
     def has_setattr(self) -> bool:
         """Whether its class has a method of its own for storing attributes."""
         own = lookup(type(self.value), "__setattr__")
@@ -571,7 +583,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         tx.output.side_effects.store_attr(self, name, value)
 
     def var_delattr(self, tx: Translator, name: str) -> None:
-        if self.has_special("__delattr__"):
+        if lookup(type(self.value), "__delattr__") is not _DELATTR:
             self.special(tx, "__delattr__", [ConstantVariable(name)])
         else:
             self.generic_delattr(tx, name)
@@ -629,8 +641,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return self.var_getattr(tx, name).call_function(tx, args, kwargs)
 
     def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
-        if not self.has_special(name) and containers.inherits(type(self.value), name):
-            return containers.call_inherited(tx, self, name, args, {})
+        inherited = containers.name_inherited(type(self.value), name)
+        if inherited is not None:
+            return containers.call_inherited(tx, self, inherited, args, {})
         return self.bound_special(tx, name).call_function(tx, args, {})
 
     def bound_special(self, tx: Translator, name: str) -> VariableTracker:

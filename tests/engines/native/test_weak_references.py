@@ -174,7 +174,7 @@ def alike(x: Any) -> Any:
 
 def held_by_what_is_not_read(x: Any) -> Any:
     things, pair, deeper = [Thing()], (Thing(), 1), {"a": [Thing(Thing())]}
-    told = []
+    told: list[Any] = []
     kept = [ref(things[0], told.append), ref(pair[0], told.append)]
     kept.append(ref(deeper["a"][0].a, told.append))
     x = x + 1
@@ -182,14 +182,15 @@ def held_by_what_is_not_read(x: Any) -> Any:
 
 
 def held_by_an_iterator(x: Any) -> Any:
-    things = iter([Thing(), Thing()])
+    things: Any = iter([Thing(), Thing()])
     reference = torch._dynamo.disable(ref)(next(things))
     return x + 1, reference() is None, things.__length_hint__()
 
 
 def held_by_a_dead_cycle(x: Any) -> Any:
     def make() -> Any:
-        thing, other, items = Thing(), Thing(), []
+        thing, other = Thing(), Thing()
+        items: list[Any] = []
         other.a, other.me = thing, other
         items += [items, Thing()]
         return thing, items[1]
@@ -206,7 +207,8 @@ def held_by_a_dead_cycle(x: Any) -> Any:
 @pytest.mark.parametrize(
     "f",
     [
-        held_by_what_is_not_read, held_by_an_iterator, held_by_a_dead_cycle, deleted, never_held, dead_with_its_function, taken_out, rebound, in_a_cycle,
+        held_by_what_is_not_read, held_by_an_iterator, held_by_a_dead_cycle, deleted, never_held,
+        dead_with_its_function, taken_out, rebound, in_a_cycle,
         held_by_a_cycle, held_by_a_traceback, given_up_by_an_iterator, method, counted, impossible,
         alike,
     ],
@@ -284,20 +286,20 @@ def local_deleted(x: Any) -> Any:
 
 
 def local_set_anew(x: Any) -> Any:
-    thing = Ending()
+    thing: Any = Ending()
     for step in range(2):
         other = Thing()
-        reference = told(other)  # noqa: F841
+        reference = told(other)
         x = x + step
         LOG.append(step)
-    thing = reference = None  # noqa: F841
+    thing = reference = None  # noqa: F841  # it lets go
     LOG.append("after")
     return x
 
 
 def tensor_deleted(x: Any) -> Any:
     y = x + 1
-    reference = weakref.finalize(y, LOG.append, "dead")  # noqa: F841
+    reference = weakref.finalize(y, LOG.append, "dead")  # noqa: F841  # it tells
     z = y * 2
     LOG.append("made")
     del y

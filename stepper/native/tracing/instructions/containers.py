@@ -41,7 +41,7 @@ class ContainerInstructions(Translator):
 
     def BUILD_MAP(self, inst: Instruction) -> None:
         flat = self.popn(inst.argval * 2)
-        items = {key_of(k): v for k, v in zip(flat[::2], flat[1::2], strict=True)}
+        items = {key_of(self, k): v for k, v in zip(flat[::2], flat[1::2], strict=True)}
         self.push(ConstDictVariable.new(items, VariableTracker.propagate(flat)["guards"]))
 
     def BUILD_CONST_KEY_MAP(self, inst: Instruction) -> None:

@@ -51,9 +51,11 @@ class NameInstructions(Translator):
         """To be asked when one variable less has the value."""
         if value is None or not isinstance(value.source, LocalSource):
             return
-        if has_finalizer(self.f_locals.get(value.source.local_name)):
-            if not any(each is value for each in (*self.stack, *self.symbolic_locals.values())):
-                raise value.refuse("letting go")
+        ends = has_finalizer(self.f_locals.get(value.source.local_name))
+        if ends and not any(
+            value is each for each in (*self.stack, *self.symbolic_locals.values())
+        ):
+            raise value.refuse("letting go")
 
     POP_ITER = POP_TOP
 
