@@ -9,6 +9,7 @@ import inspect
 import math
 import operator
 import types
+from operator import gt, lt
 from typing import Any
 
 import torch
@@ -75,25 +76,46 @@ def _get_annotations(obj, *, globals=None, locals=None, eval_str=False, format=1
     return dict(obj.__annotations__)
 
 
+@stands_for(FUNCTIONS, any)
+def _any(iterable, /):
+    for each in iterable:
+        if each:
+            break
+    else:
+        return False
+    return True
+
+
+@stands_for(FUNCTIONS, all)
+def _all(iterable, /):
+    for each in iterable:
+        if not each:
+            break
+    else:
+        return True
+    return False
+
+
+@stands_for(FUNCTIONS, sum)
+def _sum(iterable, /, start=0):
+    if isinstance(start, (str, bytes, bytearray)):
+        refuse()
+    for each in iterable:
+        start = start + each
+    return start
+
+
 @stands_for(FUNCTIONS, max)
 def _max(*values, key=None):
-    if len(values) == 1:
-        (values,) = values
-    iterator = iter(values)
-    for best in iterator:
-        break
-    else:
-        refuse()
-    mark = best if key is None else key(best)
-    for each in iterator:
-        rank = each if key is None else key(each)
-        if rank > mark:
-            best, mark = each, rank
-    return best
+    return _best(values, key, gt)
 
 
 @stands_for(FUNCTIONS, min)
 def _min(*values, key=None):
+    return _best(values, key, lt)
+
+
+def _best(values, key, is_better):
     if len(values) == 1:
         (values,) = values
     iterator = iter(values)
@@ -104,7 +126,7 @@ def _min(*values, key=None):
     mark = best if key is None else key(best)
     for each in iterator:
         rank = each if key is None else key(each)
-        if rank < mark:
+        if is_better(rank, mark):
             best, mark = each, rank
     return best
 
@@ -136,39 +158,6 @@ def _group_tensors(tensorlistlist, with_indices=False, /):
     if len(groups) != 1 or len(tensorlistlist) != 1:
         refuse()  # the order of groups is that of a hash table
     return groups
-
-
-_SEQUENCES = (list, tuple, str)
-
-
-@stands_for(METHODS, *[each.__contains__ for each in (dict, set, frozenset, *_SEQUENCES)])
-def _contains(self, item, /):
-    return item in self
-
-
-@stands_for(METHODS, *[each.__len__ for each in (dict, set, frozenset, *_SEQUENCES)])
-def _len(self, /):
-    return len(self)
-
-
-@stands_for(METHODS, *[each.__getitem__ for each in (dict, *_SEQUENCES)])
-def _getitem(self, key, /):
-    return self[key]
-
-
-@stands_for(METHODS, dict.__setitem__, list.__setitem__)
-def _setitem(self, key, value, /):
-    self[key] = value
-
-
-@stands_for(METHODS, dict.__delitem__, list.__delitem__)
-def _delitem(self, key, /):
-    del self[key]
-
-
-@stands_for(METHODS, *[each.__iter__ for each in (dict, *_SEQUENCES)])
-def _iter(self, /):
-    return iter(self)
 
 
 NEW_OBJECT = vars(copyreg)["__newobj__"]
@@ -249,7 +238,7 @@ def _all_in(a, b, /):
     return set(a) <= set(b)
 
 
-@stands_for(OPERATIONS, *_of_views(operator.lt))
+@stands_for(OPERATIONS, *_of_views(lt))
 def _more_in(a, b, /):
     return _all_in(a, b) and len(a) < len(b)
 
@@ -261,7 +250,7 @@ def _has_all(a, b, /):
     return set(a) >= set(b)
 
 
-@stands_for(OPERATIONS, *_of_views(operator.gt))
+@stands_for(OPERATIONS, *_of_views(gt))
 def _has_more(a, b, /):
     return _has_all(a, b) and len(a) > len(b)
 

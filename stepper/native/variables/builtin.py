@@ -5,7 +5,6 @@ from __future__ import annotations
 import abc
 import builtins
 import collections
-import functools
 import math
 import operator
 import os
@@ -400,9 +399,9 @@ _NOT_IN_PLACE: dict[object, Operation] = {
 
 _ARGUMENTS: dict[object, tuple[int, int]] = {
     len: (1, 1), builtins.iter: (1, 2), next: (1, 2), list: (0, 1), tuple: (0, 1), dict: (0, 1),
-    set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), any: (1, 1), all: (1, 1),
-    sum: (1, 2), isinstance: (2, 2), issubclass: (2, 2), type: (1, 1), repr: (1, 1),
-    getattr: (2, 3), hasattr: (2, 2), setattr: (3, 3), callable: (1, 1), str: (1, 1),
+    set: (0, 1), sorted: (1, 1), reversed: (1, 1), bool: (0, 1), isinstance: (2, 2),
+    issubclass: (2, 2), type: (1, 1), repr: (1, 1), getattr: (2, 3), hasattr: (2, 2),
+    setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
     map: (2, 255), slice: (1, 3),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
@@ -417,7 +416,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
 def fits(function: object, count: int, keywords: bool) -> bool:
     """Whether a call can be handled here; one that cannot may be a TypeError."""
     least, most = _ARGUMENTS[function]
-    return least <= count <= most and (not keywords or function in (zip, enumerate, dict, sum))
+    return least <= count <= most and (not keywords or function in (zip, enumerate, dict))
 
 
 Handler = Callable[
@@ -591,41 +590,6 @@ def _bool(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
     if not args:
         return ConstantVariable(False)
     return ConstantVariable(args[0].truth(tx), **VariableTracker.propagate(args))
-
-
-def _quantifier(stop: bool) -> Handler:
-    def handler(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        iterator = iter.iterate(tx, args[0])
-        options = VariableTracker.propagate(args)
-        while (value := iterator.next_variable(tx)) is not None:
-            tx.spend(1)
-            options = VariableTracker.propagate(value, ConstantVariable(None, **options))
-            if value.truth(tx) is stop:
-                return ConstantVariable(stop, **options)
-            newest = tx.output.side_effects.latest(iterator)
-            assert isinstance(newest, iter.IteratorVariable)
-            iterator = newest
-        return ConstantVariable(not stop, **options)
-
-    return handler
-
-
-_HANDLERS[any] = _quantifier(True)
-_HANDLERS[all] = _quantifier(False)
-
-
-@handles(sum)
-def _sum(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    if set(kwargs) == {"start"} and len(args) == 1:
-        args = [*args, kwargs["start"]]
-    elif kwargs:
-        return None
-    total = args[1] if len(args) > 1 else ConstantVariable(0)
-    if issubclass(total.python_type(), str | bytes | bytearray):
-        return None  # an error
-    return functools.reduce(
-        lambda a, b: binary_op(tx, operator.add, a, b), args[0].unpack(tx), total
-    )
 
 
 @handles(isinstance)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import types
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from stepper.native import polyfills
 from stepper.native.exc import NativeError
 from stepper.native.guards.class_dicts import lookup, module_of
+from stepper.native.source import ConstantSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.support.words import Classes
 
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 
 METHODS_OF_C = Classes(types.MethodDescriptorType, types.WrapperDescriptorType)
 """What kinds of methods classes have that are not written in Python."""
+_CONTAINERS = (dict, list, tuple, str, set, frozenset)
+_BY_FUNCTION: dict[str, tuple[Callable[..., object] | None, int]] = {
+    "__contains__": (operator.contains, 1), "__len__": (len, 0), "__iter__": (iter, 0),
+    "__getitem__": (operator.getitem, 1), "__setitem__": (operator.setitem, 2),
+}  # fmt: skip
+"""Functions that do what methods of the builtin containers do, and what those are given."""
 
 
 class HasBuiltinMethods(VariableTracker):
@@ -104,9 +112,14 @@ class BoundBuiltinMethod(VariableTracker):
         return types.BuiltinMethodType
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        method = getattr(self.obj.python_type(), self.name, None)
-        if type(method) in METHODS_OF_C and (function := polyfills.METHODS.get(method)) is not None:
-            return tx.interpret(function, [self.obj, *args], kwargs)
+        kind = self.obj.python_type()
+        function, count = _BY_FUNCTION.get(self.name, (None, 0))
+        if kind in _CONTAINERS and function is not None and len(args) == count and not kwargs:
+            known = tx.build(ConstantSource(function), function)
+            return known.call_function(tx, [self.obj, *args], {})
+        method = getattr(kind, self.name, None)
+        if type(method) in METHODS_OF_C and (polyfill := polyfills.METHODS.get(method)) is not None:
+            return tx.interpret(polyfill, [self.obj, *args], kwargs)
         return tx.output.side_effects.latest(self.obj).call_method(tx, self.name, args, kwargs)
 
     def parts(self) -> Sequence[VariableTracker]:

@@ -49,34 +49,21 @@ if TYPE_CHECKING:
 
 _BASES: tuple[type, ...] = (OrderedDict, defaultdict, dict, list, tuple, deque)
 
-_READS: dict[type, frozenset[str]] = {
-    dict: frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__", "__len__",
-                     "__iter__", "__reversed__", "copy"}),
-    **dict.fromkeys(
-        (OrderedDict, defaultdict),
-        frozenset({"keys", "values", "items", "get", "__getitem__", "__contains__", "__len__",
-                   "__iter__", "__reversed__"}),
-    ),
-    **dict.fromkeys(
-        (tuple, deque),
-        frozenset({"index", "count", "__getitem__", "__contains__", "__len__", "__iter__"}),
-    ),
-    list: frozenset({"index", "count", "__getitem__", "__contains__", "__len__", "__iter__",
-                     "copy"}),
+_OF_DICTS = (
+    "keys values items get pop setdefault update clear __init__ __getitem__ __setitem__ "
+    "__delitem__ __contains__ __len__ __iter__ __reversed__"
+)
+_OF_SEQUENCES = "index count __getitem__ __contains__ __len__ __iter__"
+_OF_LISTS = (
+    f"{_OF_SEQUENCES} __init__ __setitem__ __delitem__ append extend pop remove reverse clear"
+)
+_METHODS: dict[type, str] = {
+    dict: f"{_OF_DICTS} copy", OrderedDict: f"{_OF_DICTS} move_to_end popitem",
+    defaultdict: f"{_OF_DICTS} __missing__", tuple: _OF_SEQUENCES,
+    list: f"{_OF_LISTS} clear insert copy",
+    deque: f"{_OF_LISTS} clear appendleft extendleft popleft rotate",
 }  # fmt: skip
-_CHANGES: dict[type, frozenset[str]] = {
-    dict: frozenset({"__init__", "__setitem__", "__delitem__", "pop", "setdefault", "update",
-                     "clear"}),
-    OrderedDict: frozenset({"__init__", "__setitem__", "__delitem__", "pop", "setdefault",
-                            "update", "clear", "move_to_end", "popitem"}),
-    defaultdict: frozenset({"__init__", "__setitem__", "__delitem__", "pop", "setdefault",
-                            "update", "clear", "__missing__"}),
-    deque: frozenset({"__init__", "__setitem__", "__delitem__", "append", "appendleft", "extend",
-                      "extendleft", "pop", "popleft", "remove", "reverse", "rotate", "clear"}),
-    list: frozenset({"__init__", "__setitem__", "__delitem__", "append", "extend", "insert", "pop",
-                     "remove", "reverse", "clear"}),
-    tuple: frozenset(),
-}  # fmt: skip
+"""What is known of the builtin containers."""
 _BY_ITEM = frozenset({"__init__", "pop", "setdefault", "update"})
 """Methods of `OrderedDict` that go through the methods for single items."""
 _OF_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__")
@@ -116,7 +103,7 @@ def inherits(kind: type, name: str, start: int = 0) -> bool:
     """Whether a class leaves a method to the container that it is; the search begins at `start` of
     the order of classes."""
     base = container_of(kind)
-    if base is None or name not in _READS[base] | _CHANGES[base]:
+    if base is None or name not in _METHODS[base].split():
         return False
     owner, found = find(kind, name, start)
     if (owner is not base and owner is not dict) or found is not owner.__dict__[name]:

@@ -10,7 +10,7 @@ import contextvars
 from typing import TYPE_CHECKING
 
 from stepper.native.variables.base import Arguments, AttributeMutationNew, Keywords, VariableTracker
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
 
 if TYPE_CHECKING:
@@ -18,14 +18,11 @@ if TYPE_CHECKING:
     from stepper.native.variables.base import Guards
 
 
-class ContextVariable(VariableTracker):
+class ContextVariable(HasBuiltinMethods):
     """A `ContextVar`."""
 
     def python_type(self) -> type:
         return contextvars.ContextVar
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords

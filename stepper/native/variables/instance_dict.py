@@ -18,7 +18,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.descriptors import is_data_descriptor, runs_program
 from stepper.native.variables.exceptions import observed
@@ -52,7 +52,7 @@ class KeepsAttributes(Protocol):
 
 
 @tracker_class
-class InstanceDictVariable(dicts.DictionaryVariable):
+class InstanceDictVariable(HasBuiltinMethods, dicts.DictionaryVariable):
     """`object.__dict__`: a dictionary of what is stored in the object."""
 
     obj: VariableTracker
@@ -105,11 +105,6 @@ class InstanceDictVariable(dicts.DictionaryVariable):
         if type(name) is not str or kept_in_c or not plain:
             raise self.refuse("assignment to an item")
         self.keeper.store_own(tx, name, value)
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name not in ("get", "keys", "values", "items", "copy", "update"):
-            raise self.refuse(f"attribute {name}")
-        return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords

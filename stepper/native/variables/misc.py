@@ -20,7 +20,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import BuiltinVariable
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.descriptors import is_data_descriptor
 from stepper.native.variables.exceptions import observed
@@ -89,16 +89,11 @@ class PythonModuleVariable(VariableTracker):
         return found.with_guards(self.guards)
 
 
-class EnvironVariable(VariableTracker):
+class EnvironVariable(HasBuiltinMethods):
     """`os.environ`, to look variables up in; each that is asked for is guarded."""
 
     def python_type(self) -> type:
         return type(os.environ)
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name != "get":
-            raise self.refuse(f"attribute {name}")
-        return BoundBuiltinMethod(self, name, guards=self.guards)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
