@@ -27,8 +27,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 _BEFORE = pytest.StashKey[set[str]]()
-_ALONE = "TESTS_ALONE"
-"""In the environment of a test that runs in a process of its own."""
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -49,11 +47,8 @@ def pytest_sessionfinish(session: pytest.Session) -> Iterator[None]:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> bool | None:
     """Run a test that needs Dynamo's evaluator out in a process of its own where it stays in, as an
-    exception has left the frame callback in a test before, and one that leaves it in always."""
-    leaves_it_in = item.get_closest_marker("evaluator_left_in") is not None
-    if not (leaves_it_in and _ALONE not in os.environ) and not (
-        _needs_it_out(item) and evaluator_is_in()
-    ):
+    exception has left the frame callback in a test before."""
+    if not (_needs_it_out(item) and evaluator_is_in()):
         return None
     item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
     test = item.nodeid.removesuffix(f"@{_group(item)}")  # where xdist has put it
@@ -104,10 +99,7 @@ def _needs_it_out(item: pytest.Item) -> bool:
 
 def _run_alone(test: str) -> None:
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", test]
-    done = subprocess.run(
-        command, cwd=ROOT, env=os.environ | {_ALONE: "1"}, capture_output=True, text=True,
-        check=False,
-    )  # fmt: skip
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -26,7 +27,11 @@ from tests.ready_python import ENGINES, LOGS, MOST_BYTES, address
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_LATER = ("PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "TORCHINDUCTOR_CACHE_DIR", *LOGS)
+_LATER = (
+    "PYTHONDONTWRITEBYTECODE", "PYTHONUNBUFFERED", "PYTHON_EXEC", "TORCHELASTIC_",
+    "TORCHINDUCTOR_CACHE_DIR", "TORCH_NCCL_", *LOGS,
+)  # fmt: skip
+"""How variables begin that are read later."""
 
 ENVIRONMENT = "TESTS_ENVIRONMENT"
 """In the environment of what begins a program: the program's, if it is another."""
@@ -48,6 +53,20 @@ def python(*words: object, forked: bool = True) -> list[str]:
         return stepper(*words[2:])
     _start()
     return [sys.executable, "-m", "tests.ready_program", *map(str, words)]
+
+
+def executable(folder: Path) -> str:
+    """A file that is Python for who starts programs himself, as torchrun does: `PYTHON_EXEC`."""
+    _start()
+    begin = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.ready_program import main; "
+        f"main({os.getpid()}, sys.argv[1:])"
+    )
+    path = folder / "python"
+    # What is watched is the program, and not what begins it: that does not see its variables.
+    path.write_text(f'#!/bin/sh\nexec {shlex.join([sys.executable, "-I", "-c", begin])} "$@"\n')
+    path.chmod(0o755)
+    return str(path)
 
 
 def carrying(env: Mapping[str, str]) -> dict[str, str]:
@@ -98,7 +117,7 @@ def _start() -> None:
 
 def _matters(name: str) -> bool:
     """Whether a variable is read when Python starts or torch is imported, and not only then."""
-    return name.startswith(("PYTHON", "TORCH")) and name not in _LATER
+    return name.startswith(("PYTHON", "TORCH")) and not name.startswith(_LATER)
 
 
 class _Forked(Process):

@@ -12,10 +12,14 @@ import sys
 from stepper.client.process import Process
 from tests.ready import ENVIRONMENT, use
 
-if __name__ == "__main__":
-    use(os.getppid(), bound=True)
-    env = json.loads(os.environ.get(ENVIRONMENT, "null")) or os.environ
-    program = Process.spawn([sys.executable, *sys.argv[1:]], env)
+
+def main(owner: int, words: list[str]) -> None:
+    """Run Python with these words, by what `owner` has started."""
+    use(owner, bound=True)
+    env = json.loads(os.environ.get(ENVIRONMENT, "null")) or {**os.environ}
+    if words[0] == "-u":
+        words, env["PYTHONUNBUFFERED"] = words[1:], "1"
+    program = Process.spawn([sys.executable, *words], env)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, lambda number, _: program.send_signal(number))
@@ -24,3 +28,7 @@ if __name__ == "__main__":
         signal.signal(os.WTERMSIG(status), signal.SIG_DFL)
         os.kill(os.getpid(), os.WTERMSIG(status))
     sys.exit(os.waitstatus_to_exitcode(status))
+
+
+if __name__ == "__main__":
+    main(os.getppid(), sys.argv[1:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,27 +15,37 @@ from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.failures import failures
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.recording.reader import Recording
+from tests.analysis.conftest import Recorded
 
 
 def scaled(x: torch.Tensor, by: int) -> torch.Tensor:
     return x * by
 
 
-@pytest.mark.evaluator_left_in
+STANCES = """
+import contextlib
+import torch
+
+def scaled(x, by):
+    return x * by
+
+compiled = torch.compile(scaled, backend="eager", dynamic=False)
+compiled(torch.ones(3), 2)
+for args in ((torch.ones(4), 2), (torch.ones(3), 9), (torch.ones(7), 2)):
+    with torch.compiler.set_stance("fail_on_recompile"), contextlib.suppress(RuntimeError):
+        compiled(*args)
+with torch.compiler.set_stance("eager_on_recompile"):
+    compiled(torch.ones(5), 2)
+with torch.compiler.set_stance("force_eager"):  # is told at the same moment
+    compiled(torch.ones(6), 2)
+"""
+
+
 @pytest.mark.parametrize("lookups", [False, True])
-def test_each_guard_that_a_stance_makes_matter_is_told(tmp_path: Path, *, lookups: bool) -> None:
-    compiled = torch.compile(scaled, backend="eager", dynamic=False)
-    path = tmp_path / "a.stepper"
-    with stepper.record(path, lookups=lookups):
-        compiled(torch.ones(3), 2)
-        for args in ((torch.ones(4), 2), (torch.ones(3), 9), (torch.ones(7), 2)):
-            with torch.compiler.set_stance("fail_on_recompile"), pytest.raises(RuntimeError):
-                compiled(*args)
-        with torch.compiler.set_stance("eager_on_recompile"):
-            compiled(torch.ones(5), 2)
-        with torch.compiler.set_stance("force_eager"):  # is told at the same moment
-            compiled(torch.ones(6), 2)
-    recording = Recording.open(str(path))
+def test_each_guard_that_a_stance_makes_matter_is_told(
+    recorded: Recorded, program: Callable[[str], str], *, lookups: bool
+) -> None:
+    recording = recorded(program(STANCES), *["--lookups"] * lookups)
     size, number = "x.shape[0]: expected 3, actual 4", "by: expected 2, actual 9"
     said = [line.text for line in failed_lines(recording)]
     heads = [text.partition(":")[0] for text in said if text[:1].isdigit()]
@@ -56,7 +67,6 @@ def test_each_guard_that_a_stance_makes_matter_is_told(tmp_path: Path, *, lookup
         assert "x.shape[0]: expected 3, actual 5" in third
     else:
         assert others == []
-    recording.close()
 
 
 def test_a_compilation_that_fails_before_its_first_instruction_blames_none(

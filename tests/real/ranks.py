@@ -18,7 +18,7 @@ from stepper.analysis import rank_lines, ranks
 from stepper.client.text import short_path
 from stepper.recording.session_folder import read
 from tests.conftest import ROOT, clean_environment
-from tests.ready import stepper
+from tests.ready import executable, stepper
 
 PROGRAM = ROOT / "tests" / "real" / "planted.py"
 SHOWN = short_path(str(PROGRAM))
@@ -35,7 +35,9 @@ def record(folder: Path, ranks: int, *kinds: str, torchrun: bool = False) -> sub
     command = stepper(
         "record", "--children", "-o", "session", *(run if torchrun else ()), PROGRAM, ranks, *kinds
     )
-    environment = clean_environment() | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = clean_environment() | {
+        "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHON_EXEC": executable(folder),
+    }  # fmt: skip
     return subprocess.Popen(
         command, cwd=folder, env=environment, text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

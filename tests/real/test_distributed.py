@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from stepper.recording.session_folder import read
+from tests.ready import executable
 from tests.real.running import Outcome, environment, look, record, run
 
 pytestmark = pytest.mark.slow
@@ -60,10 +61,10 @@ if __name__ == "__main__":
 
 def test_workers_of_a_data_loader_are_not_the_program(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOADER)
-    plain = run(["train.py", "fork"], tmp_path)
+    plain = run(["train.py", "fork"], tmp_path, forked=True)
     assert plain.status == 0, plain.err
     for kind in ("fork", "spawn"):
-        watched = record(tmp_path, "train.py", kind)
+        watched = record(tmp_path, "train.py", kind, forked=True)
         assert (watched.status, watched.out) == (plain.status, plain.out), watched.err
         # Nothing of ours but the closing line, whatever torch has to say.
         assert len(watched.err.splitlines()) == len(plain.err.splitlines()) + 1
@@ -137,8 +138,9 @@ def settled(attempt: Callable[[], Outcome]) -> Outcome:
     return outcome
 
 
-def run_ranks(command: list[str], directory: Path) -> Outcome:
-    return settled(lambda: run(command, directory))
+def run_ranks(command: list[str], directory: Path, **more: str) -> Outcome:
+    env = environment(directory, **more)
+    return settled(lambda: run(command, directory, forked=True, env=env))
 
 
 def ranks(outcome: Outcome) -> list[str]:
@@ -155,7 +157,8 @@ def check_ranks(directory: Path) -> None:
 
 def test_torchrun_starts_each_rank_under_stepper(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TORCHRUN)
-    plain = ranks(run_ranks([*LAUNCH, "train.py"], tmp_path))
+    ready = executable(tmp_path)
+    plain = ranks(run_ranks([*LAUNCH, "train.py"], tmp_path, PYTHON_EXEC=ready))
     assert len(plain) == 2
     under = ["-m", "stepper", "record", "-o", "run-{rank}.stepper", "train.py"]
     assert ranks(run_ranks([*LAUNCH, *under], tmp_path)) == plain
@@ -164,7 +167,8 @@ def test_torchrun_starts_each_rank_under_stepper(tmp_path: Path) -> None:
 
 def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TORCHRUN)
-    outcome = settled(lambda: record(tmp_path, *LAUNCH, "train.py"))
+    env = environment(tmp_path, PYTHON_EXEC=executable(tmp_path))
+    outcome = settled(lambda: record(tmp_path, *LAUNCH, "train.py", forked=True, env=env))
     assert len(ranks(outcome)) == 2
     why, closing = outcome.err.splitlines()[-2:]
     assert why.endswith("which `stepper record --children` records, too")
@@ -193,9 +197,9 @@ def test_torchrun_and_all_its_ranks_are_one_session(tmp_path: Path) -> None:
 
 def test_workers_of_a_loader_are_in_the_session_and_do_what_they_do(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOADER)
-    plain = run(["train.py", "fork"], tmp_path)
+    plain = run(["train.py", "fork"], tmp_path, forked=True)
     command = ["-m", "stepper", "record", "--children", "-o", "session", "train.py", "fork"]
-    watched = run(command, tmp_path)
+    watched = run(command, tmp_path, forked=True)
     assert (watched.out, watched.status) == (plain.out, plain.status)
     # Python's own helper, which is there with some versions of Python and torch.
     helper = "from multiprocessing.resource_tracker import main;main"

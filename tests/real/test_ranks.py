@@ -18,7 +18,7 @@ from stepper.analysis.collectives import begun, groups
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import read
 from tests.conftest import CORPUS, ROOT, clean_environment
-from tests.ready import python, stepper
+from tests.ready import executable, python, stepper
 from tests.real.ranks import PLANTED, PROGRAM, line, missing, record, told
 
 pytestmark = pytest.mark.slow
@@ -65,9 +65,11 @@ def test_each_kind_in_some_of_two_and_four_ranks_under_torchrun(tmp_path: Path, 
     others = ranks - 1
     rounds = [PLANTED[at : at + others] for at in range(0, len(PLANTED), others)]
     run = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks))
-    environment = clean_environment() | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
+    environment = clean_environment() | {
+        "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHON_EXEC": executable(tmp_path),
+    }  # fmt: skip
     subprocess.run(
-        [sys.executable, *run, str(PROGRAM), "rounds", *map(",".join, rounds)],
+        python(*run, PROGRAM, "rounds", *map(",".join, rounds)),
         cwd=tmp_path, env=environment, check=True, timeout=600, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     for kinds in rounds:
