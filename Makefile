@@ -62,7 +62,7 @@ check: $(VENV)/.dev
 
 # Hundreds of processes import stepper, and where Python may write nothing each would compile it.
 test: check
-	$(BIN)/python -m compileall -q stepper
+	$(BIN)/python -m compileall -q stepper tests
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 # Those that start no program with torch in it.
