@@ -150,19 +150,33 @@ def _saying(
         size = None if path is None else size_among(known, path)
         if size is not None and size.symbol is not None:
             names[source] = size.symbol.name
-    symbols = sorted({*names.values()})
-    if not symbols or len(symbols) > len(_STRIDES):
+    if not names or len({*names.values()}) > len(_STRIDES):
         return steps
+    written = tuple(step.expression for step in steps)
+    alike = _alike(condition, (*names.items(),), written, (*(now or {}).items(),))
+    return [step for step, says_it in zip(steps, alike, strict=True) if says_it]
+
+
+@lru_cache(maxsize=4_000)  # entries of one function decide the same
+def _alike(
+    condition: str,
+    names: tuple[tuple[str, str], ...],
+    expressions: tuple[str, ...],
+    now: tuple[tuple[str, str], ...],
+) -> tuple[bool, ...]:
+    """Which expressions hold for the same values as a condition, whose symbols have these names
+    there; if none does, which cannot be computed; all, if it cannot be."""
+    symbols = sorted({symbol for _, symbol in names})
     points = [_values(symbols, at) for at in range(_SAMPLES)]
     for number in map(int, re.findall(r"\b\d+\b", condition)):
         points += [dict.fromkeys(symbols, near) for near in range(number - 1, number + 2)]
-    points = [{**at, **_replaced(now or {}, at)} for at in points]
-    said = [holds(condition, {name: at[symbol] for name, symbol in names.items()}) for at in points]
+    points = [{**at, **_replaced(dict(now), at)} for at in points]
+    said = [holds(condition, {name: at[symbol] for name, symbol in names}) for at in points]
     if not any(each is not None for each in said):
-        return steps
-    found = {step.id: [holds(step.expression, at) for at in points] for step in steps}
-    same = [step for step in steps if found[step.id] == said]
-    return same or [step for step in steps if all(each is None for each in found[step.id])]
+        return (True,) * len(expressions)
+    found = [[holds(expression, at) for at in points] for expression in expressions]
+    same = tuple(each == said for each in found)
+    return same if any(same) else tuple(all(one is None for one in each) for each in found)
 
 
 def _values(symbols: Sequence[str], at: int) -> dict[str, float]:

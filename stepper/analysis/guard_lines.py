@@ -28,7 +28,7 @@ from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.wanted import symbolic
-from stepper.client.frame_names import compiled_title, is_meant
+from stepper.client.frame_names import compiled_title
 from stepper.client.text import (
     clip,
     function_name,
@@ -171,11 +171,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         expression: what may be guarded, as a person writes it.
         function: only in entries of functions with this in their name; empty: in all.
     """
-    state = [
-        (item, guard)
-        for item, guard in of_state(recording, expression)
-        if is_meant(recording, item, function)
-    ]
+    state = of_state(recording, expression, function)
     if state:
         yield from _state_lines(recording, expression, state)
         return

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from stepper.analysis.guard_uses import entries, guards_of
+from stepper.client.frame_names import is_meant
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 
@@ -47,8 +48,11 @@ _CALLED = re.compile(r"\(\s*(?:'\w+'|\"\w+\")?\s*\)$")
 """The end of a call, of the state of a device say."""
 
 
-def of_state(recording: Recording, expression: str) -> list[tuple[Translation, Guard]]:
-    """The guards of entries on a setting of the process, if that is what is asked about."""
+def of_state(
+    recording: Recording, expression: str, function: str = ""
+) -> list[tuple[Translation, Guard]]:
+    """The guards on a setting of the process, if that is what is asked about: of the entries of
+    functions with this in their name."""
     setting = _CALLED.sub("", expression.strip())
     kind = _GLOBAL if setting in _COMPARED else _APART.get(setting)
     if kind is None:
@@ -56,6 +60,7 @@ def of_state(recording: Recording, expression: str) -> list[tuple[Translation, G
     return [
         (item, guard)
         for item in entries(recording)
+        if is_meant(recording, item, function)
         for guard in guards_of(recording, item)
         if guard.kind == kind
     ]

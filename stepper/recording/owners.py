@@ -34,6 +34,8 @@ class Owners:
         self._known: dict[int, Owner | None] = {}
         self._learned: set[int] = set()
         """Attempts of which all are known."""
+        self._outermost: dict[int, int | None] = {}
+        """The frame that each translation begins with, of those that were asked for."""
         self._layers: dict[tuple[type, int], str] = {}
         self._translated: dict[str, list[Translation]] = {}
         """Those of each compile id, as far as they have been looked at."""
@@ -98,11 +100,20 @@ class Owners:
             return None if made is None else self.of_walk(made)
         if not recording.has(walk.first_moment):
             return None
+        if walk.id not in self._outermost:
+            self._outermost[walk.id] = self._outermost_of(walk)
+        frame = self._outermost[walk.id]
+        if frame is None:
+            return None
+        return self.of(frame) or (self._handed_to(walk) if _IN_DYNAMO in walk.filename else None)
+
+    def _outermost_of(self, walk: Translation) -> int | None:
+        """The frame that a translation begins with."""
+        recording = self._recording
         frame = recording.frame(recording.moment(walk.first_moment).frame)
         # What was given up before it was traced has no moment of its own: that is another walk's.
-        if frame.depth or recording.attempt(frame.attempt).translation != walk.id:
-            return None
-        return self.of(frame.id) or (self._handed_to(walk) if _IN_DYNAMO in walk.filename else None)
+        is_another = frame.depth or recording.attempt(frame.attempt).translation != walk.id
+        return None if is_another else frame.id
 
     def _handed_to(self, walk: Translation) -> Owner | None:
         """That of what a function of Dynamo's own is made to call: of `torch.compile(nn.Linear(…))`

@@ -85,8 +85,9 @@ def grown(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> tuple
     return paths[0], paths[1]
 
 
-def _calls(path: Path, question: Question) -> int:
-    """How many calls a question makes, asked of a recording that nobody has asked before."""
+def _calls(path: Path, question: Question, *, before: Question | None = None) -> int:
+    """How many calls a question makes, asked of a recording that nobody has asked, or somebody has
+    asked another question before."""
     recording = Recording.open(str(path))
     count = 0
 
@@ -94,13 +95,15 @@ def _calls(path: Path, question: Question) -> int:
         nonlocal count
         count += event in ("call", "c_call")
 
-    before = sys.getprofile()
+    for _ in before(recording) if before is not None else ():
+        pass
+    profiled = sys.getprofile()
     try:
         sys.setprofile(counted)
         for _ in question(recording):
             pass
     finally:
-        sys.setprofile(before)
+        sys.setprofile(profiled)
         recording.close()
     return count
 
@@ -110,3 +113,34 @@ def test_a_question_grows_with_what_it_is_about(name: str, grown: tuple[Path, Pa
     question = QUESTIONS[name]
     few, many = (_calls(path, question) for path in grown)
     assert many < few * (MANY / FEW) * 1.3, (few, many)
+
+
+OF_ONE: dict[str, Callable[[Recording, str], Iterable[object]]] = {
+    "why-break": break_lines,
+    "why-recompile": recompile_lines,
+    "why-failed": failed_lines,
+    "why-shape": lambda recording, function: shape_lines(recording, "x.shape[1]", function),
+    "is-guarded": lambda recording, function: guarded_lines(recording, "x.shape[1]", function),
+    "is-guarded of a setting": lambda recording, function: guarded_lines(
+        recording, "torch.is_grad_enabled()", function
+    ),
+    "is-guarded by another name": lambda recording, function: guarded_lines(
+        recording, "y", function
+    ),
+}
+"""Questions about one function."""
+_OF_OTHERS = 200
+"""Calls that it takes to see of another function that it is not meant, in each of its walks."""
+
+
+@pytest.mark.parametrize("name", OF_ONE)
+def test_a_second_question_about_one_function_works_through_no_other(
+    name: str, grown: tuple[Path, Path]
+) -> None:
+    """A bench asks hundreds of questions of one recording, and so does who looks for something."""
+    question = OF_ONE[name]
+    few, many = (
+        _calls(path, lambda it: question(it, "f7"), before=lambda it: question(it, "f6"))
+        for path in grown
+    )
+    assert many < few + _OF_OTHERS * (MANY - FEW), (few, many)
