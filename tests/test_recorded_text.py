@@ -77,12 +77,14 @@ IN_ANALYSIS = {
         "_does_not_hold": "torch's: the context of a break",
         "_mathematics": "torch's: the source of what is called",
         "_nested": "the program's: a statement",
+        "_torch_decides": "torch's: the source of what is called",
     },
     "taken.py": {
         "": "torch's: the source of what is called",
         "_called": "torch's: the source of what is called",
         "_decided": "CPython's names of instructions",
         "_follows": "CPython's names of instructions",
+        "_text_handed_on": "torch's: the source of what is called",
         "_handed_last": "torch's names of locals",
         "_handed_on": "torch's: the source of what is called",
         "function_of": "torch's: the source of what is called",
@@ -232,6 +234,7 @@ IN_ANALYSIS = {
         "have": "torch's sources",
         "_reached": "torch's sources",
         "_length": "torch's sources",
+        "_read_of": "torch's sources",
         "_takes_keywords": "the program's: a definition",
     },
     "places.py": {

@@ -417,6 +417,8 @@ def seen(series: Series, name: str) -> str:
 def _seen_alone(series: Series, name: str) -> str:
     if len(series.values) == 1:
         return f"{_what(series, name)} is no longer {text_of(series.values[0])}"
+    if series.compares_strides:
+        return f"{series.condition} did not hold {plural(series.times, 'time')}"
     if not series.seen:
         return f"{_what(series, name)} differed {plural(series.times, 'time')}"
     return f"{_what(series, name)} was {series.seen}"

@@ -34,7 +34,7 @@ from stepper.analysis.decisions import (
 )
 from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebuilt
 from stepper.analysis.sites import called_at, in_dynamo, own_frame
-from stepper.analysis.taken import function_of, taken
+from stepper.analysis.taken import function_of, taken, taken_by_call
 from stepper.analysis.walks import compilations
 from stepper.client.text import function_name, one_line, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
@@ -69,6 +69,8 @@ _METACLASSES = frozenset({"type", "ABCMeta", "EnumType", "EnumMeta"})
 """Those with no `__call__` of their own that would set anything."""
 _LEFT = "___stack"
 """How Dynamo's names begin for what stands on the stack where a graph breaks."""
+_OF_PYTHONS_NUMBERS = frozenset({"float64", "int64"})
+"""The dtypes of tensors of which the compiler knows a number as it knows one of Python's."""
 _OPERANDS = 2
 """How many values an instruction takes that is no call, at most in what matters here."""
 _EXPLANATION = re.compile(r"^ *Explanation: (.*(?:\n(?! *(?:Hint|Developer)).*)*)", re.MULTILINE)
@@ -465,6 +467,7 @@ class _Reader:
             orders=row is not None and self._orders(found),
             indexes=how == FINDS,
             taken=how if how not in (DECIDES, FINDS) else "",
+            of_input=called is not None and self._is_of_an_input(found, called),
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             around_module=self._around_module(found) if row is not None else "",
             types=self._types(found) if row is not None else frozenset(),
@@ -545,10 +548,24 @@ class _Reader:
                 if value is not None and value.cls != "NullVariable"
             ]
             after = next((each for each in self._resuming if each.code == resumed), None)
-            how = taken(self._recording, after, left) if after is not None else ""
+            if after is not None:
+                how = taken(self._recording, after, left)
+            else:
+                rows = self._recording.code(frame.code).instructions
+                how = taken_by_call(rows, ip, state) if depth == 1 else ""
             if how or not is_returned(self._recording.code(frame.code), ip):
                 return how
         return ""
+
+    def _is_of_an_input(self, found: GraphBreak, called: Value) -> bool:
+        """Whether what is called is `item` of an input that has nothing but a number."""
+        if called.brief != ".item" or not called.items:
+            return False
+        owner = self._recording.state(found.moment).values.get(called.items[0].value)
+        tensor = None if owner is None or not owner.source else owner.tensor
+        if tensor is None or tensor.shape != () or tensor.device != "cpu":
+            return False
+        return tensor.dtype in _OF_PYTHONS_NUMBERS
 
     def _called(self, found: GraphBreak, row: Instruction) -> Value | None:
         return called_at(self._recording.state(found.moment), row)

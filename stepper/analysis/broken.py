@@ -68,6 +68,9 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether what the instruction leaves is the index of a list, a dictionary or such."""
     taken: str = ""
     """How Python itself takes the number that the instruction leaves, where no symbol would do."""
+    of_input: bool = False
+    """Whether the number is the only element of an input, of the dtype of a number of Python's: the
+    setting makes it a symbol with the value of the call."""
     ends_a_loop: bool = False
     """Whether what it decides is if a loop goes on."""
     types: frozenset[str] = frozenset()

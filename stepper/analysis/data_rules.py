@@ -34,6 +34,8 @@ _WITHOUT_META = frozenset(
 )
 """Operators of that kind that break with its setting, too."""
 _NO_NUMBER = "Could not extract specialized integer from data-dependent"
+DECIDING = frozenset({"gaussian_nll_loss"})
+"""Functions of torch.nn.functional that decide by what is in their arguments."""
 _TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
 _MATH = ("G['math'].", "G['__import_math'].")
 _OF_TENSORS = "unimplemented builtin op on tensor arguments"
@@ -149,7 +151,7 @@ def _decision(broken: Broken) -> Remedy | None:
 
 def _taken(broken: Broken) -> Remedy | None:
     """A tensor becomes a number, which Python itself takes: a symbol would not do there."""
-    if broken.kind not in NUMBER or not broken.taken:
+    if broken.kind not in NUMBER or not broken.taken or broken.of_input:
         return None
     return Remedy.telling(
         f"Python itself takes the number, which is data ({broken.taken}), and no setting helps: "
@@ -212,6 +214,18 @@ def _marked(broken: Broken) -> Remedy | None:
     return Remedy(
         "the program decides by a size that is marked by mark_unbacked: with mark_dynamic instead, "
         "each side of the condition gets an entry; of what always holds, torch._check"
+    )
+
+
+def _torch_decides(broken: Broken) -> Remedy | None:
+    """A function of torch's decides by data before it computes, in Python that Dynamo does not
+    trace."""
+    function = broken.called.rpartition(".")[2]
+    if function not in DECIDING:
+        return None
+    return Remedy(
+        f"torch's own {function} decides by data whether to raise, and no setting helps: write out "
+        "what it computes, without that check; or call it outside of the compiled function"
     )
 
 
@@ -287,6 +301,7 @@ def is_in_vain(broken: Broken) -> bool:
 
 RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "does not hold": _does_not_hold,
+    "torch decides": _torch_decides,
     "vmap": _mapped,
     "autograd.Function": _differentiated,
     "check": _check,

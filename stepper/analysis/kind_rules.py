@@ -16,7 +16,7 @@ from stepper.analysis.recompile_series import Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.unmet_guards import AUTOCAST, INFERENCE_MODE
 from stepper.client.text import function_name, place_text
 from stepper.model.datum import Words, text_of
@@ -46,6 +46,8 @@ _OF_DICTS = frozenset({"DICT_LENGTH", "DICT_MANAGER"})
 """Guards on how many keys a dictionary has."""
 _ATTRIBUTES = ".__dict__"
 _MODULES = "._modules"
+_NAMED = 2
+"""Arguments that are named; of more only that there are."""
 _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DEVICE = "DEFAULT_DEVICE"
 _DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
@@ -194,7 +196,7 @@ def _length(it: Changing) -> str:
             each.aspect.what == "type" and _of_many_classes(it, each) for each in it.history.series
         ):
             return _wrapper(it)
-        return _as_many_arguments(_ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"]))
+        return _as_many_arguments(it, _ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"]))
     if it.series.kind in _OF_DICTS or it.name.endswith(_MODULES):
         return _keys(it)
     return _changed_inside(it) or (
@@ -203,11 +205,31 @@ def _length(it: Changing) -> str:
     )
 
 
-def _as_many_arguments(same: str) -> str:
-    return (
-        f"What a call hands over is a constant of the graph: give it {same} in each call, with "
-        "None, say, where there is nothing to tell."
-    )
+def _as_many_arguments(it: Changing, same: str) -> str:
+    fact = f"What a call hands over is a constant of the graph: give it {same} in each call"
+    if read := _read_of(it):
+        named = ", ".join(read[:_NAMED]) + ", …" * (len(read) > _NAMED)
+        return (
+            f"{fact}, with the same for {named}, which is read: None, or another value, would take "
+            "an entry of its own. Where both are needed, that is the price."
+        )
+    return f"{fact}, with None, say, where there is nothing to tell."
+
+
+def _read_of(it: Changing) -> list[str]:
+    """The elements that an entry looks at itself: what they are matters, too."""
+    whole = path_of(it.series.source)
+    found: dict[str, None] = {}
+    for item in it.entries.made if whole is not None else ():
+        for attempt in it.recording.attempts(item.id)[-1:]:
+            for guard in it.recording.guards(None, attempt=attempt.id):
+                path = path_of(guard.source)
+                if path is None or whole is None or not whole.leads_to(path):
+                    continue
+                step = path.steps[len(whole.steps) :][:1]
+                if step and step[0].startswith("[") and guard.kind not in _OF_DICTS:
+                    found[it.spell(str(Path(path.root, (*whole.steps, *step))))] = None
+    return [*found]
 
 
 def _takes_keywords(it: Changing) -> bool:
@@ -253,7 +275,7 @@ def _keys(it: Changing) -> str:
     if it.name.endswith(_MODULES):
         return _submodules(it)
     if _takes_keywords(it):
-        return _as_many_arguments(_ARGUMENTS["kwargs"])
+        return _as_many_arguments(it, _ARGUMENTS["kwargs"])
     known = (
         f"{have(it).capitalize()} {it.name} always with the same keys, and with values of the same "
         "kinds: None for what is not there is another kind."

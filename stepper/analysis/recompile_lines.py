@@ -325,6 +325,9 @@ def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:
 def series_text(series: Series, of: int, spell: Spelling = spelled) -> str:
     """`x.shape[0] grows: 4, 5, 6  (2 of 3)`; `of` is how many recompilations there are."""
     what = _named(series.source, series.aspect, spell) or series.kind
+    if series.compares_strides:
+        text = clip(spell(one_line(series.condition)), _TEXT)
+        return f"{text} does not hold  ({series.times} of {of})"
     if series.missing:
         return f"{what} is not there  ({series.times} of {of})"
     if len(series.values) == 1:

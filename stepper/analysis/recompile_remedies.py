@@ -25,7 +25,7 @@ from stepper.analysis.size_rules import from_numpy, settings_of
 from stepper.analysis.sources import Path, path_of, spelled
 from stepper.client.scratch import Edit
 from stepper.model.change import Dynamic, MarkSize, Setting
-from stepper.model.datum import text_of
+from stepper.model.datum import Complex, text_of
 from stepper.model.lookup import Aspect
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
@@ -70,7 +70,7 @@ class Case(NamedTuple):
     def numbers(self) -> bool:
         """Whether its values are numbers."""
         values = [each for each in self.series.values if each is not None]
-        return bool(values) and all(type(each) in (int, float) for each in values)
+        return bool(values) and all(type(each) in (int, float, Complex) for each in values)
 
 
 class Remedy(NamedTuple):

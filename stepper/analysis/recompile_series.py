@@ -16,7 +16,7 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.analysis.conditions import LEAVES
-from stepper.analysis.recompiles import Recompilation, changes_of
+from stepper.analysis.recompiles import STRIDE, Recompilation, changes_of
 from stepper.analysis.sites import in_dynamo
 from stepper.analysis.sources import unscoped
 from stepper.analysis.unmet_guards import Failure
@@ -66,6 +66,12 @@ class Series(msgspec.Struct, frozen=True):
         if len(values) > _VALUES:
             values[_VALUES - 2 : -1] = [ELLIPSIS]
         return ", ".join(values)
+
+    @property
+    def compares_strides(self) -> bool:
+        """Whether it is a condition on how strides and sizes go together, which no size is to
+        blame for."""
+        return not self.values and STRIDE in self.condition
 
     @property
     def trend(self) -> str:

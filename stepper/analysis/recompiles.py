@@ -93,7 +93,7 @@ _MADE_BY = {METADATA: METADATA, MARKED: "TENSOR_MATCH"}
 """Leaf guards of which the compiler does not say what they look at, by Dynamo's guards that make
 them."""
 _REFUSED = "RecompileError"
-_STRIDE = ".stride()"
+STRIDE = ".stride()"
 
 _A_TENSOR = Words(A_TENSOR)
 _OF_NUMPY = Words("a value of numpy")
@@ -297,7 +297,7 @@ def changes_of(tried: Tried) -> list[Change]:
     laid_out = any(what in _SIZES for _, what in every)
     cast = any(what in AUTOCAST for _, what in every)
     for each in decisive or tried.failures:
-        if laid_out and not each.differences and each.kind in LEAVES and _STRIDE in each.text:
+        if laid_out and not each.differences and each.kind in LEAVES and STRIDE in each.text:
             continue
         if each.differences:
             resized = any(difference.what == "size" for difference in each.differences)

@@ -21,7 +21,7 @@ from stepper.analysis.conditions import LEAVES, holds
 from stepper.analysis.handed_on import Spelling
 from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
 from stepper.analysis.recompile_series import History, Series
-from stepper.analysis.recompiles import changes_of
+from stepper.analysis.recompiles import STRIDE, changes_of
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import FROM_NUMPY, PARAMETER, path_of, unscoped
@@ -46,7 +46,6 @@ _PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
 """The tensor of which a size is the length of a nested tensor's shortest or longest part."""
 _WHICH = {"min": "shortest", "max": "longest"}
 _OFFSET = ".storage_offset()"
-_STRIDE = ".stride()"
 
 NOTHING_DYNAMIC = "With dynamic=False, or automatic_dynamic_shapes off,"
 """How advice begins where nothing is to be dynamic: which of both it is the compiler's settings do
@@ -507,7 +506,7 @@ def _condition(it: Changing) -> Advice | None:
                     f"Where in its memory {tensor} begins is a condition of the entry, as of a "
                     f"slice of another tensor: hand it over as {tensor}.clone()."
                 )
-            if _STRIDE in failure.text:
+            if STRIDE in failure.text:
                 tensor = _tensor(it)
                 return it.advise(
                     f"Where the elements of {tensor} lie in memory is a condition of the entry: "

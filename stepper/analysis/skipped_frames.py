@@ -112,10 +112,27 @@ def _walked(recording: Recording) -> set[tuple[str, int]]:
 
 
 def _decides(recording: Recording, item: Translation) -> bool:
-    """Whether a function that the program compiles itself has a branch."""
+    """Whether a function that the program compiles itself has a branch, or a loop of which the call
+    has made no round."""
     rows = recording.code(item.code).instructions
     return (
         not item.resume_of
         and left_to_python(recording, item) is None
-        and any(row.opname.startswith("POP_JUMP") for row in rows)
+        and (
+            any(row.opname.startswith("POP_JUMP") for row in rows)
+            or _has_an_empty_loop(recording, item)
+        )
     )
+
+
+def _has_an_empty_loop(recording: Recording, item: Translation) -> bool:
+    """Whether a loop of the function's own was come to, and none of its rounds made."""
+    for attempt in recording.attempts(item.id)[-1:]:
+        last = recording.newest if attempt.last_moment is None else attempt.last_moment
+        moments = recording.moments(attempt.first_moment, last)
+        own = [each for each in moments if recording.frame(each.frame).depth == 0]
+        come_to = {each.ip for each in own}
+        rows = recording.code(recording.frame(own[0].frame).code).instructions if own else ()
+        if any(rows[at].opname == "FOR_ITER" and at + 1 not in come_to for at in come_to):
+            return True
+    return False

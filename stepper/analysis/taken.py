@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from stepper.analysis.broken import DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
@@ -21,14 +22,18 @@ from stepper.recording.reader import Recording
 
 CONTAINERS = frozenset({"ModuleList", "dict", "list", "range", "str", "tuple"})
 """Types of which an element is found by a number of Python's only."""
+_TENSORS = frozenset({"Parameter", "Tensor"})
 _HASHED = frozenset({"dict", "frozenset", "set"})
 """Those that ask what is looked for for its hash."""
+_OF_POW = 3
+"""How many arguments pow() has with a modulus."""
 _MOST = 64
 """How many instructions are looked at, at most."""
 _HANDED = re.compile(r"___stack(\d+)\Z")
 _LEFT = re.compile(r"L\['___stack(\d+)'\]\Z")
 """What a function that goes on is handed of what stood on the stack."""
 _BUILTIN = re.compile(r"G\['__builtins_dict___\d+'\]\['(\w+)'\]\Z")
+_OF_TORCH = re.compile(r"G\['(?:torch|F)'\](?:\.nn\.functional)?\.(\w+)\Z")
 _IN_MODULE = re.compile(r"G\['(?:__import_)?(math|random)'\]\.(\w+)\Z")
 _FUNCTIONS = frozenset(
     {
@@ -47,8 +52,36 @@ _OF_MATH = frozenset(
 _OF_RANDOM = frozenset({"randint", "uniform"})
 _OF_MANY = frozenset({"all", "any", "sorted"})
 """Builtin functions that take no list or tuple with a symbol in it."""
+_OF_TEXTS = frozenset({"float", "getattr", "hasattr", "int", "len"})
+"""Builtin functions that take no text with a symbol in it."""
+_LEFT_OF_A_TEXT = 4
+"""How many values below a number that becomes a text are looked at for the function that is called
+with it."""
+_ENUMS = frozenset({"EnumMeta", "EnumType"})
+"""Types of classes whose objects are found by their value."""
 _METHODS = frozenset({"add", "count", "discard", "get", "index", "insert", "pop", "remove"})
 """Methods of Python's containers that take no symbol."""
+_WITH_PLAIN = frozenset(
+    {
+        "all", "alpha_dropout", "amax", "amin", "any", "argmax", "argmin", "argsort", "avg_pool1d",
+        "batch_norm", "bernoulli", "cat", "chunk", "count_nonzero", "cross_entropy", "cummax",
+        "cumprod", "cumsum", "diagonal", "diff", "dropout", "embedding", "flatten", "flip",
+        "gather", "glu", "group_norm", "index_select", "layer_norm", "linspace", "log_softmax",
+        "logcumsumexp", "logspace", "logsumexp", "manual_seed", "max", "max_pool1d", "mean",
+        "median", "min", "mode", "movedim", "nansum", "narrow", "norm", "normal_", "normalize",
+        "one_hot", "permute", "pixel_shuffle", "prod", "quantile", "repeat_interleave", "rms_norm",
+        "roll", "rot90", "round", "scaled_dot_product_attention", "select", "smooth_l1_loss",
+        "softmax", "sort", "split", "squeeze", "stack", "std", "sum", "swapaxes", "tensor_split",
+        "topk", "transpose", "unbind", "unfold", "uniform_", "unsqueeze", "vander", "var",
+    }
+)  # fmt: skip
+"""Functions of torch's, and methods of its tensors, for which a number has to be one of Python's: a
+dimension, how many tensors come out, a probability. Each was run with a symbol."""
+_PLAIN_AT = {
+    "linspace": 1, "logspace": 1, "narrow": 0, "repeat_interleave": 1, "roll": 1, "select": 0,
+    "topk": 1,
+}  # fmt: skip
+"""Where that number stands, behind the tensor, of those that take a symbol elsewhere."""
 _OF_NUMBERS = frozenset({"bit_length", "hex", "real", "to_bytes"})
 """Attributes of a number that a symbol lacks."""
 _SIZES = ("numel", "size")
@@ -60,10 +93,11 @@ _TAKING = (
     "BUILD_SLICE", "CALL", "COMPARE_OP", "CONTAINS_OP", "LOAD_ATTR", "LOAD_METHOD", "TO_BOOL",
     "UNARY_INVERT", "UNARY_NOT", *JUMPS,
 )  # fmt: skip
+_BEFORE_A_CALL = ("CACHE", "KW_NAMES", "PRECALL")
 _BETWEEN = ("BUILD_STRING", "CACHE", "LOAD_CONST", "PRECALL", "TO_BOOL")
 
 
-def taken(recording: Recording, after: Translation, left: Sequence[str]) -> str:
+def taken(recording: Recording, after: Translation, left: Sequence[Function | None]) -> str:
     """How Python itself takes the number, in words; `DECIDES`: the program decides by it, `FINDS`:
     it finds an element by it; empty: none of that is recorded.
 
@@ -86,18 +120,64 @@ def taken(recording: Recording, after: Translation, left: Sequence[str]) -> str:
     return ""
 
 
-def function_of(state: State, value: Value) -> str:
-    """A function that takes no symbol, in words; empty: it is none of those."""
+def taken_by_call(rows: Sequence[Instruction], at: int, state: State) -> str:
+    """How the call takes a number whose last argument it is, as `taken` says it, where Dynamo has
+    not looked at the function that goes on: the instruction at `at` leaves the number."""
+    rest = [row for row in rows[at + 1 :] if row.opname not in _BEFORE_A_CALL][:2]
+    if [row.opname for row in rest] == ["LOAD_CONST", "CALL_KW"]:
+        rest = rest[1:]  # behind the names of the keywords
+    if not rest or rest[0].opname not in ("CALL", "CALL_KW"):
+        return ""
+    call = rest[0]
+    others = max(0, (call.arg or 0) - 1)
+    below = state.top.stack[: -(rows[at].arg or 0) - 2]
+    pair = [state.values.get(each) for each in below[len(below) - others - 2 :][:2]]
+    function = next((each for each in pair if each and each.cls != "NullVariable"), None)
+    known = None if function is None else function_of(state, function)
+    return "" if known is None else known.said(others, others + 1)
+
+
+class Function(NamedTuple):
+    """A function that takes no symbol."""
+
+    words: str
+    place: int | None = None
+    """Which of its arguments takes none, counted from 0; None: each."""
+    arguments: int | None = None
+    """With how many arguments it takes none; None: with any number."""
+
+    def said(self, place: int, arguments: int) -> str:
+        """In words, where it is called with the number at a place; empty: it may be a symbol."""
+        right_place = self.place is None or self.place == place
+        return self.words if right_place and self.arguments in (None, arguments) else ""
+
+
+def function_of(state: State, value: Value) -> Function | None:
+    """A function that takes no symbol; None: it is none of those."""
+    if value.type in _ENUMS:
+        return Function("an enum, as a value of it")
     if builtin := _BUILTIN.match(value.source):
-        return f"{builtin[1]}()" if builtin[1] in _FUNCTIONS else ""
+        if builtin[1] == "pow":
+            return Function("pow() with a modulus", arguments=_OF_POW)
+        return Function(f"{builtin[1]}()") if builtin[1] in _FUNCTIONS else None
     if found := _IN_MODULE.match(value.source):
         known = _OF_MATH if found[1] == "math" else _OF_RANDOM
-        return f"{found[1]}.{found[2]}()" if found[2] in known else ""
+        return Function(f"{found[1]}.{found[2]}()") if found[2] in known else None
+    if of_torch := _OF_TORCH.match(value.source):
+        name, place = of_torch[1], _PLAIN_AT.get(of_torch[1])
+        # Before it stands the tensor, which is no argument of a method.
+        place = None if place is None else place + 1
+        return Function(f"{name}() of torch", place) if name in _WITH_PLAIN else None
     owner = state.values.get(value.items[0].value) if value.items else None
     name = value.brief.removeprefix(".")
-    if owner is None or value.cls != "GetAttrVariable" or owner.type not in CONTAINERS | _HASHED:
-        return ""
-    return f"{name}() of a {owner.type}" if name in _METHODS else ""
+    if owner is None or value.cls != "GetAttrVariable":
+        return None
+    if owner.tensor is not None or owner.type in _TENSORS:
+        words = f"{name}() of a tensor"
+        return Function(words, _PLAIN_AT.get(name)) if name in _WITH_PLAIN else None
+    if owner.type not in CONTAINERS | _HASHED or name not in _METHODS:
+        return None
+    return Function(f"{name}() of a {owner.type}")
 
 
 def _handed_last(state: State) -> str:
@@ -110,7 +190,12 @@ class _Taking:
     """An instruction, and what is on the stack for it."""
 
     def __init__(
-        self, rows: Sequence[Instruction], at: int, state: State, number: str, left: Sequence[str]
+        self,
+        rows: Sequence[Instruction],
+        at: int,
+        state: State,
+        number: str,
+        left: Sequence[Function | None],
     ) -> None:
         self._rows, self._at = rows, at
         self._row = rows[at]
@@ -145,6 +230,8 @@ class _Taking:
                 return f"a slice of a {container}" if container in CONTAINERS else ""
             case "CALL" if self._has(*range(1, count + 1)):
                 return self._called()
+            case "CALL_KW" if self._has(*range(2, count + 2)):
+                return self._called()
             case "BUILD_LIST" if self._has(*range(1, count + 1)):
                 return self._handed_on(count)
         if name.startswith(JUMPS) and self._has(1) and "NONE" not in name:
@@ -156,7 +243,7 @@ class _Taking:
         if name in _FORMATTING and self._has(1, 2):
             at = self._follows(SUBSCRIBES)
             subscribes = at is not None and self._rows[at].argrepr in ("", "[]")
-            return "a text, as a key" if subscribes else ""
+            return "a text, as a key" if subscribes else self._text_handed_on()
         return ""
 
     def _has(self, *places: int) -> bool:
@@ -199,6 +286,15 @@ class _Taking:
         builtin = found and _BUILTIN.match(found.source)
         return f"{builtin[1]}()" if builtin and builtin[1] in _OF_MANY else ""
 
+    def _text_handed_on(self) -> str:
+        """A function that is called with a text of the number, and needs the text itself."""
+        if not self._follows(("CALL",)):
+            return ""
+        values = map(self._value, range(2, 2 + _LEFT_OF_A_TEXT))
+        found = (_BUILTIN.match(each.source) for each in values if each is not None)
+        builtin = next(filter(None, found), None)
+        return f"a text, by {builtin[1]}()" if builtin and builtin[1] in _OF_TEXTS else ""
+
     def _asked(self, attribute: str) -> str:
         """What it has that is asked for: of a tensor it is the size."""
         if attribute in _OF_NUMBERS:
@@ -214,8 +310,17 @@ class _Taking:
             return ""
         handed = _LEFT.match(function.source)
         if handed is not None:
-            return self._left[int(handed[1])] if int(handed[1]) < len(self._left) else ""
+            known = self._left[int(handed[1])] if int(handed[1]) < len(self._left) else None
+            return self._said_of(known)
         builtin = _BUILTIN.match(function.source)
         if builtin and builtin[1] == "len":
             return DECIDES if decides_from(self._rows, self._at) else ""
-        return function_of(self._state, function)
+        return self._said_of(function_of(self._state, function))
+
+    def _said_of(self, function: Function | None) -> str:
+        """How a function that is called takes it."""
+        count = self._row.arg or 0
+        above = self._row.opname == "CALL_KW"  # the names of the keywords
+        places = [at for at in range(count) if self._has(count - at + above)]
+        said = (function.said(at, count) for at in places) if function is not None else ()
+        return next(filter(None, said), "")

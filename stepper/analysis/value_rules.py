@@ -26,7 +26,7 @@ from stepper.analysis.size_rules import NOTHING_DYNAMIC
 from stepper.analysis.sources import path_of, unscoped
 from stepper.client.text import place_text
 from stepper.model.change import Dynamic, Setting
-from stepper.model.datum import Datum, Words, number, text_of
+from stepper.model.datum import Complex, Datum, Words, number, text_of
 from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import SideEffect
 from stepper.recording.reader import Recording
@@ -273,6 +273,16 @@ def _float(it: Changing) -> Advice | None:
     return it.advise(f"{have(it).capitalize()} {it.name} as a tensor: torch.tensor({it.name}).")
 
 
+def _complex(it: Changing) -> Advice | None:
+    """A complex number, of which there is no symbol: as a tensor it can be computed with only."""
+    if not it.all_are(Complex) or _decides(it):
+        return None
+    return it.advise(
+        f"A complex number is a constant of the graph: {have(it)} {it.name} as a tensor, "
+        f"torch.tensor({it.name}), where it is computed with."
+    )
+
+
 def _constant_needed(it: Changing) -> Advice | None:
     """An int that is a constant, and of which the program needs the value: it could be no symbol,
     nor a tensor."""
@@ -440,6 +450,7 @@ VALUE_RULES: dict[str, Rule] = {
         "number, not made again": _not_made,
         "number made dynamic": _automatic,
         "float": _float,
+        "complex number": _complex,
         "constant needed": _constant_needed,
         "int of a module": _int_of_a_module,
         "global int": _global_int,

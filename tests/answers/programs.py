@@ -2,6 +2,7 @@
 
 from tests.answers import (  # noqa: F401
     asked_again,
+    asked_lately,
     breaks,
     breaks_in_python,
     breaks_on_data,

@@ -32,6 +32,7 @@ AGAINST = {
     "entered by a stack": "module_made_inside",
     "library": "module_made_inside",
     "does not hold": "asserted_on_data",
+    "torch decides": "divergence_that_checks",
     "lacking": "missing_key",
     "metaclass": "missing_key",
     "vmap": "item_of_a_tensor",

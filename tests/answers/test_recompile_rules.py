@@ -38,6 +38,7 @@ AGAINST = {
     "number, not made again": "counted_without_dynamic",
     "number made dynamic": "global_counter",
     "float": "float_argument",
+    "complex number": "phase_that_decides",
     "constant needed": "counter_of_a_module",
     "int of a module": "modules_with_other_floats",
     "global int": "int_in_a_dict",
