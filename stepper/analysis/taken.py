@@ -128,6 +128,9 @@ def taken_by_call(rows: Sequence[Instruction], at: int, state: State) -> str:
         rest = rest[1:]  # behind the names of the keywords
     if not rest or rest[0].opname not in ("CALL", "CALL_KW"):
         return ""
+    made_by = called_at(state, rows[at])
+    if made_by is None or made_by.brief == ".tolist":
+        return ""  # of a list of sizes torch takes symbols
     call = rest[0]
     others = max(0, (call.arg or 0) - 1)
     below = state.top.stack[: -(rows[at].arg or 0) - 2]
@@ -321,6 +324,10 @@ class _Taking:
         """How a function that is called takes it."""
         count = self._row.arg or 0
         above = self._row.opname == "CALL_KW"  # the names of the keywords
-        places = [at for at in range(count) if self._has(count - at + above)]
+        places = [
+            at
+            for at in range(count)
+            if self._has(place := count - at + above) and self._type(place) != "list"
+        ]
         said = (function.said(at, count) for at in places) if function is not None else ()
         return next(filter(None, said), "")
