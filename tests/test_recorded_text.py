@@ -84,6 +84,7 @@ IN_ANALYSIS = {
         "_called": "torch's: the source of what is called",
         "_decided": "CPython's names of instructions",
         "_follows": "CPython's names of instructions",
+        "_is_range_of_a_size": "torch's: the source of what is called",
         "_text_handed_on": "torch's: the source of what is called",
         "_handed_last": "torch's names of locals",
         "_handed_on": "torch's: the source of what is called",
@@ -147,7 +148,7 @@ IN_ANALYSIS = {
     "conditions.py": {
         "": "torch's: an expression of symbols",
         "decided_by": "torch's: an expression of symbols",
-        "_saying": "torch's: the numbers in a condition",
+        "_alike": "torch's: the numbers in a condition",
         "_equal_to": "torch's sources",
         "of_range": "torch's: an expression",
     },

@@ -25,7 +25,7 @@ import msgspec
 
 from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import RAISED, advised
-from stepper.analysis.broken import DECIDES, FINDS, NUMBER, SHAPED, Broken
+from stepper.analysis.broken import COUNTS, DECIDES, FINDS, NUMBER, SHAPED, Broken
 from stepper.analysis.decisions import (
     decided_at,
     ends_a_loop,
@@ -466,7 +466,8 @@ class _Reader:
             decides=decided is not None or how == DECIDES,
             orders=row is not None and self._orders(found),
             indexes=how == FINDS,
-            taken=how if how not in (DECIDES, FINDS) else "",
+            counts=how == COUNTS,
+            taken=how if how not in (COUNTS, DECIDES, FINDS) else "",
             of_input=called is not None and self._is_of_an_input(found, called),
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             around_module=self._around_module(found) if row is not None else "",

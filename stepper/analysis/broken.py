@@ -21,6 +21,7 @@ SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
 """Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
 DECIDES = "it decides by it"
 FINDS = "it finds by it"
+COUNTS = "it counts by it"
 """What the program does with a number, beside the ways of `Broken.taken`."""
 _STATEMENT = re.compile(r"\s*(\w+)")
 
@@ -66,6 +67,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether what the instruction leaves is by what something is sorted or left out."""
     indexes: bool = False
     """Whether what the instruction leaves is the index of a list, a dictionary or such."""
+    counts: bool = False
+    """Whether a loop has as many rounds as the tensor that the instruction leaves has elements."""
     taken: str = ""
     """How Python itself takes the number that the instruction leaves, where no symbol would do."""
     of_input: bool = False

@@ -197,6 +197,18 @@ def _size_decides(broken: Broken) -> Remedy | None:
     )
 
 
+def _size_counts(broken: Broken) -> Remedy | None:
+    """A loop over the elements that an operator leaves: as a symbol, their number would break
+    there."""
+    if broken.kind != SHAPED or not broken.counts:
+        return None
+    return Remedy(
+        "a loop has as many rounds as elements come out, which is data: its setting moves the "
+        "break to that loop; do it with tensors as a whole (torch.where in place of what picks "
+        "some), or have the loop outside of the compiled function"
+    )
+
+
 def _output_size(broken: Broken) -> Remedy | None:
     """An operator whose result has the size that it is told, if it is told one."""
     if broken.kind != SHAPED or broken.context != "aten.repeat_interleave.Tensor":
@@ -316,6 +328,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "negation": _negation,
     "no meta": _without_meta,
     "size decides": _size_decides,
+    "size counts": _size_counts,
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,

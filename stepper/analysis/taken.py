@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from stepper.analysis.broken import DECIDES, FINDS, SUBSCRIBES
+from stepper.analysis.broken import COUNTS, DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
 from stepper.analysis.sites import called_at
 from stepper.model.program import Instruction
@@ -25,6 +25,8 @@ CONTAINERS = frozenset({"ModuleList", "dict", "list", "range", "str", "tuple"})
 _TENSORS = frozenset({"Parameter", "Tensor"})
 _HASHED = frozenset({"dict", "frozenset", "set"})
 """Those that ask what is looked for for its hash."""
+_WITH_NULL = 2
+"""How many values a function takes on the stack, with the NULL beside it."""
 _OF_POW = 3
 """How many arguments pow() has with a modulus."""
 _MOST = 64
@@ -88,10 +90,12 @@ _SIZES = ("numel", "size")
 """Methods of a tensor that say its size."""
 _FORMATTING = ("FORMAT_SIMPLE", "FORMAT_VALUE", "FORMAT_WITH_SPEC")
 _KEYED = ("BINARY_SUBSCR", "DELETE_SUBSCR", "STORE_SUBSCR")
+_LEADING_TO_A_SIZE = ("BINARY_SUBSCR", "CACHE", "KW_NAMES", "LOAD_CONST", "PRECALL")
+"""What stands between a tensor's shape and the call that one of its sizes is handed to."""
 _TAKING = (
     *_FORMATTING, *_KEYED, "BINARY_OP", "BINARY_SLICE", "BUILD_LIST", "BUILD_MAP", "BUILD_SET",
-    "BUILD_SLICE", "CALL", "COMPARE_OP", "CONTAINS_OP", "LOAD_ATTR", "LOAD_METHOD", "TO_BOOL",
-    "UNARY_INVERT", "UNARY_NOT", *JUMPS,
+    "BUILD_SLICE", "CALL", "COMPARE_OP", "CONTAINS_OP", "GET_ITER", "LOAD_ATTR", "LOAD_METHOD",
+    "TO_BOOL", "UNARY_INVERT", "UNARY_NOT", *JUMPS,
 )  # fmt: skip
 _BEFORE_A_CALL = ("CACHE", "KW_NAMES", "PRECALL")
 _BETWEEN = ("BUILD_STRING", "CACHE", "LOAD_CONST", "PRECALL", "TO_BOOL")
@@ -99,7 +103,8 @@ _BETWEEN = ("BUILD_STRING", "CACHE", "LOAD_CONST", "PRECALL", "TO_BOOL")
 
 def taken(recording: Recording, after: Translation, left: Sequence[Function | None]) -> str:
     """How Python itself takes the number, in words; `DECIDES`: the program decides by it, `FINDS`:
-    it finds an element by it; empty: none of that is recorded.
+    it finds an element by it, `COUNTS`: it does something as often as there are elements of the
+    tensor that is left; empty: none of that is recorded.
 
     `left`: what `function_of` says of what the function that goes on is handed before the
     number."""
@@ -216,6 +221,8 @@ class _Taking:
                 return "~"
             case "UNARY_NOT" if self._has(1):
                 return self._decided() if self._follows(JUMPS) else "not"
+            case "GET_ITER" if self._has(1) and self._type(1) == "Tensor":
+                return COUNTS
             case "COMPARE_OP" if self._has(1, 2):
                 return self._decided()
             case "LOAD_ATTR" | "LOAD_METHOD" if self._has(1):
@@ -303,9 +310,24 @@ class _Taking:
         if attribute in _OF_NUMBERS:
             return f".{attribute} of a number"
         if attribute == "shape":
-            return DECIDES if decides_from(self._rows, self._at) else ""
+            if decides_from(self._rows, self._at):
+                return DECIDES
+            return COUNTS if self._is_range_of_a_size() else ""
         after = self._follows(("CALL",)) if attribute in _SIZES else None
         return DECIDES if after is not None and decides_from(self._rows, after) else ""
+
+    def _is_range_of_a_size(self) -> bool:
+        """Whether `range` is called with a size of the tensor on top of the stack, which the
+        instruction asks for its shape, or for its length."""
+        rest = (row for row in self._rows[self._at + 1 :] if row.opname not in _LEADING_TO_A_SIZE)
+        call = next(rest, None)
+        if call is None or call.opname != "CALL" or call.arg != 1:
+            return False
+        above = 1 if self._row.opname.startswith("LOAD") else 1 + _WITH_NULL
+        pair = map(self._value, range(above + 1, above + 1 + _WITH_NULL))
+        function = next((each for each in pair if each and each.cls != "NullVariable"), None)
+        builtin = function and _BUILTIN.match(function.source)
+        return bool(builtin and builtin[1] == "range")
 
     def _called(self) -> str:
         function = called_at(self._state, self._row)
@@ -317,7 +339,9 @@ class _Taking:
             return self._said_of(known)
         builtin = _BUILTIN.match(function.source)
         if builtin and builtin[1] == "len":
-            return DECIDES if decides_from(self._rows, self._at) else ""
+            if decides_from(self._rows, self._at):
+                return DECIDES
+            return COUNTS if self._is_range_of_a_size() else ""
         return self._said_of(function_of(self._state, function))
 
     def _said_of(self, function: Function | None) -> str:

@@ -267,3 +267,60 @@ def power_with_a_modulus(run: Run) -> None:
         return x + pow(x.int().sum().item(), 2, 7)  # cause
 
     hashed(ones(4))
+
+
+@case(
+    "", "why-break",
+    cause=("Dynamic shape operator", "aten.nonzero"),
+    advice="a loop has as many rounds as elements come out, which is data",
+    counts=(2, 1),
+    never=("capture_dynamic_output_shape_ops = True",),
+)  # fmt: skip
+def rounds_for_each_that_is_kept(run: Run) -> None:
+    @run.compile
+    def added_by_place(x: Any) -> Any:
+        if run.remedied:
+            return torch.where(x > 0, x, 0).sum() * 2
+        kept = x[x > 0]  # cause
+        total = x.sum() * 0
+        for at in range(kept.shape[0]):
+            total = total + kept[at]
+        return total * 2
+
+    added_by_place(torch.tensor([1.0, -1.0, 2.0]))
+
+
+@case(
+    "", "why-break",
+    cause=("Dynamic shape operator", "aten.nonzero"),
+    advice="a loop has as many rounds as elements come out, which is data",
+    counts=(1, 1),
+    never=("capture_dynamic_output_shape_ops = True",),
+)  # fmt: skip
+def rows_that_were_found_one_by_one(run: Run) -> None:
+    @run.compile
+    def added_by_row(x: Any) -> Any:
+        if run.remedied:
+            return (x + (x != 0).sum()) * 2
+        for row in x.nonzero():  # cause
+            x = x + row.sum()
+        return x * 2
+
+    added_by_row(torch.tensor([1.0, -1.0, 2.0]))
+
+
+@case(
+    "", "why-break",
+    cause="Dynamic shape operator",
+    advice="capture_dynamic_output_shape_ops = True",
+    counts=(1, 1),
+    never=("as many rounds",),
+)  # fmt: skip
+def zeros_for_each_that_differs(run: Run) -> None:
+    @run.compile
+    def with_zeros(x: Any) -> Any:
+        kinds = torch.unique(x)  # cause
+        return torch.cat([x * 2, torch.zeros(kinds.shape[0])]), range(len(x))
+
+    with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=run.remedied):
+        with_zeros(ones(3))

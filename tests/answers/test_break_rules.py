@@ -51,6 +51,7 @@ AGAINST = {
     "drawn by numpy": "numpy_in_the_middle",
     "any, all": "divergence_that_checks",
     "size decides": "size_from_data",
+    "size counts": "zeros_for_each_that_differs",
     "output size": "size_from_data",
     "marked": "decided_by_a_symbol",
     "undecided": "branch_on_an_item",
