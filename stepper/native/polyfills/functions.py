@@ -96,11 +96,18 @@ def _all(iterable, /):
     return False
 
 
+_CORRECTED = tuple(kind for kind in (float, complex) if sum([kind(0.1)] * 10) == 1)
+"""Numbers of which `sum` makes good what rounding loses: floats since CPython 3.12, complex ones
+since 3.14."""
+
+
 @stands_for(FUNCTIONS, sum)
 def _sum(iterable, /, start=0):
     if isinstance(start, (str, bytes, bytearray)):
         refuse()
     for each in iterable:
+        if type(start) in _CORRECTED and type(each) in _CORRECTED:
+            refuse()
         start = start + each
     return start
 

@@ -52,6 +52,16 @@ def test_what_changes_while_it_is_gone_through_raises_as_ever(function: Any) -> 
     check(function, torch.ones(2), {0: 0})
 
 
+def sums(x: Any, values: list[Any]) -> Any:
+    return x + 1, sum(values), sum(each for each in values), sum(values, values[0])
+
+
+@pytest.mark.parametrize("values", [[0.1] * 10, [0.1j] * 10, [1, 0.1, 1e100, -1e100]])
+def test_numbers_are_summed_as_python_sums_them(values: list[Any]) -> None:
+    """Since CPython 3.12 without most of what rounding loses, and with it before."""
+    check(sums, torch.ones(2), values)
+
+
 def iterator_from_before(x: Any, table: dict[int, int]) -> Any:
     table[7] = 1
     keys = iter(table)
