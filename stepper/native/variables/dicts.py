@@ -332,13 +332,18 @@ def _trackers_in(keys: Iterable[object]) -> Iterator[VariableTracker]:
             yield from _trackers_in(key)
 
 
+_WRITTEN = "__create_fn__.<locals>."
+"""How the names begin of functions that `dataclasses` has written: the program's own may come from
+a file with the same name."""
+
+
 def is_plain_record(kind: type) -> bool:
     """Whether a class is a frozen dataclass whose objects are equal where all their fields are, as
     `dataclasses` writes it."""
     said = lookup(kind, "__dataclass_params__")
     written = [lookup(kind, name) for name in ("__hash__", "__eq__")]
     return getattr(said, "frozen", False) and all(
-        type(each) is types.FunctionType and each.__code__.co_filename == "<string>"
+        type(each) is types.FunctionType and each.__code__.co_qualname.startswith(_WRITTEN)
         for each in written
     )
 

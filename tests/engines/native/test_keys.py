@@ -195,3 +195,27 @@ def that_cannot_be_hashed(x: Any) -> Any:
 @pytest.mark.parametrize("f", [asked, members_that_are_equal, that_cannot_be_hashed])
 def test_a_hash_is_asked_for_as_often_as_in_eager(f: Callable[[Any], Any]) -> None:
     check(f, torch.ones(3))
+
+
+TYPED = """
+@dataclasses.dataclass(frozen=True)
+class Alike:
+    a: int
+
+    def __eq__(self, other):
+        return self.a % 10 == other.a % 10
+
+    def __hash__(self):
+        return self.a % 10
+
+def f(x):
+    return x * {Alike(1): 3}.get(Alike(11), 4)
+"""
+
+
+def test_what_a_program_without_a_file_says_is_equal_is_so() -> None:
+    """`dataclasses` gives what it writes the name of no file, and so does Python to a program that
+    is typed in."""
+    names = dict(vars(dataclasses), dataclasses=dataclasses, __name__=__name__)
+    exec(compile(TYPED, "<string>", "exec"), names)
+    check(names["f"], torch.ones(3))
