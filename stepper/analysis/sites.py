@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -44,8 +44,12 @@ def called_at(state: State, row: Instruction) -> Value | None:
     if above is None or len(stack) < above + 2:
         return None
     # Beside it stands a NULL or the `self` of a method: before it or behind, by Python's version.
-    pair = [state.values.get(each) for each in stack[-above - 2 : len(stack) - above]]
-    return next((each for each in pair if each is not None and each.cls != "NullVariable"), None)
+    return first_value(state.values.get(each) for each in stack[-above - 2 : len(stack) - above])
+
+
+def first_value(found: Iterable[Value | None]) -> Value | None:
+    """The first of these that is known, and no NULL of Python's stack."""
+    return next((each for each in found if each is not None and each.cls != "NullVariable"), None)
 
 
 def way_to(recording: Recording, moment: MomentId) -> list[Site]:

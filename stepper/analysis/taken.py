@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
-from stepper.analysis.sites import called_at
+from stepper.analysis.sites import called_at, first_value
 from stepper.model.program import Instruction
 from stepper.model.trace import State, Translation
 from stepper.model.value import Value
@@ -139,8 +139,8 @@ def taken_by_call(rows: Sequence[Instruction], at: int, state: State) -> str:
     call = rest[0]
     others = max(0, (call.arg or 0) - 1)
     below = state.top.stack[: -(rows[at].arg or 0) - 2]
-    pair = [state.values.get(each) for each in below[len(below) - others - 2 :][:2]]
-    function = next((each for each in pair if each and each.cls != "NullVariable"), None)
+    pair = below[len(below) - others - _WITH_NULL :][:_WITH_NULL]
+    function = first_value(state.values.get(each) for each in pair)
     known = None if function is None else function_of(state, function)
     return "" if known is None else known.said(others, others + 1)
 
@@ -292,7 +292,7 @@ class _Taking:
         if not self._follows(("CALL",)):
             return ""
         values = map(self._value, range(count + 1, count + 3))
-        found = next((each for each in values if each and each.cls != "NullVariable"), None)
+        found = first_value(values)
         builtin = found and _BUILTIN.match(found.source)
         return f"{builtin[1]}()" if builtin and builtin[1] in _OF_MANY else ""
 
@@ -324,8 +324,7 @@ class _Taking:
         if call is None or call.opname != "CALL" or call.arg != 1:
             return False
         above = 1 if self._row.opname.startswith("LOAD") else 1 + _WITH_NULL
-        pair = map(self._value, range(above + 1, above + 1 + _WITH_NULL))
-        function = next((each for each in pair if each and each.cls != "NullVariable"), None)
+        function = first_value(map(self._value, range(above + 1, above + 1 + _WITH_NULL)))
         builtin = function and _BUILTIN.match(function.source)
         return bool(builtin and builtin[1] == "range")
 

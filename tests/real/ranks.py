@@ -35,13 +35,15 @@ def record(folder: Path, ranks: int, *kinds: str, torchrun: bool = False) -> sub
     command = stepper(
         "record", "--children", "-o", "session", *(run if torchrun else ()), PROGRAM, ranks, *kinds
     )
-    environment = clean_environment() | {
-        "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHON_EXEC": executable(folder),
-    }  # fmt: skip
     return subprocess.Popen(
-        command, cwd=folder, env=environment, text=True,
+        command, cwd=folder, env=environment(folder), text=True,
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
+
+
+def environment(folder: Path) -> dict[str, str]:
+    """Of a job in this folder, whose ranks begin as `tests.ready` says."""
+    return clean_environment() | {"OMP_NUM_THREADS": "1", "PYTHON_EXEC": executable(folder)}
 
 
 def line(part: str) -> int:

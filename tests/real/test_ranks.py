@@ -17,9 +17,9 @@ import pytest
 from stepper.analysis.collectives import begun, groups
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import read
-from tests.conftest import CORPUS, ROOT, clean_environment
-from tests.ready import executable, python, stepper
-from tests.real.ranks import PLANTED, PROGRAM, line, missing, record, told
+from tests.conftest import CORPUS, clean_environment
+from tests.ready import python, stepper
+from tests.real.ranks import PLANTED, PROGRAM, environment, line, missing, record, told
 
 pytestmark = pytest.mark.slow
 
@@ -65,12 +65,9 @@ def test_each_kind_in_some_of_two_and_four_ranks_under_torchrun(tmp_path: Path, 
     others = ranks - 1
     rounds = [PLANTED[at : at + others] for at in range(0, len(PLANTED), others)]
     run = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(ranks))
-    environment = clean_environment() | {
-        "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHON_EXEC": executable(tmp_path),
-    }  # fmt: skip
     subprocess.run(
         python(*run, PROGRAM, "rounds", *map(",".join, rounds)),
-        cwd=tmp_path, env=environment, check=True, timeout=600, stdin=subprocess.DEVNULL,
+        cwd=tmp_path, env=environment(tmp_path), check=True, timeout=600, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     for kinds in rounds:
         text = told(tmp_path / ",".join(kinds))
@@ -162,11 +159,10 @@ def test_a_rank_for_which_the_others_wait_is_named_while_they_wait_and_afterward
 
 def test_ranks_compute_begin_and_compile_the_same_when_they_are_watched(tmp_path: Path) -> None:
     program = CORPUS / "gloo_ranks.py"
-    environment = clean_environment() | {"PYTHONPATH": str(ROOT)}
 
     def printed(*command: str) -> str:
         return subprocess.run(
-            command, cwd=tmp_path, env=environment, check=True, timeout=600,
+            command, cwd=tmp_path, env=clean_environment(), check=True, timeout=600,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True,
         ).stdout  # fmt: skip
 

@@ -57,12 +57,14 @@ _OF_SEQUENCES = "index count __getitem__ __contains__ __len__ __iter__"
 _OF_LISTS = (
     f"{_OF_SEQUENCES} __init__ __setitem__ __delitem__ append extend pop remove reverse clear"
 )
-_METHODS: dict[type, str] = {
-    dict: f"{_OF_DICTS} copy", OrderedDict: f"{_OF_DICTS} move_to_end popitem",
-    defaultdict: f"{_OF_DICTS} __missing__", tuple: _OF_SEQUENCES,
-    list: f"{_OF_LISTS} clear insert copy",
-    deque: f"{_OF_LISTS} clear appendleft extendleft popleft rotate",
-}  # fmt: skip
+_METHODS: dict[type, frozenset[str]] = {
+    dict: frozenset(f"{_OF_DICTS} copy".split()),
+    OrderedDict: frozenset(f"{_OF_DICTS} move_to_end popitem".split()),
+    defaultdict: frozenset(f"{_OF_DICTS} __missing__".split()),
+    tuple: frozenset(_OF_SEQUENCES.split()),
+    list: frozenset(f"{_OF_LISTS} insert copy".split()),
+    deque: frozenset(f"{_OF_LISTS} appendleft extendleft popleft rotate".split()),
+}
 """What is known of the builtin containers."""
 _BY_ITEM = frozenset({"__init__", "pop", "setdefault", "update"})
 """Methods of `OrderedDict` that go through the methods for single items."""
@@ -103,7 +105,7 @@ def inherits(kind: type, name: str, start: int = 0) -> bool:
     """Whether a class leaves a method to the container that it is; the search begins at `start` of
     the order of classes."""
     base = container_of(kind)
-    if base is None or name not in _METHODS[base].split():
+    if base is None or name not in _METHODS[base]:
         return False
     owner, found = find(kind, name, start)
     if (owner is not base and owner is not dict) or found is not owner.__dict__[name]:
