@@ -143,17 +143,30 @@ def _sorted(iterable, /, *, key=None, reverse=False):
     values = list(iterable)
     sign = -1 if reverse else 1  # what is equal stays in order
     keys = values if key is None else [key(each) for each in values]
+    sorted(keys)  # what is equal may have no order
     marks = sorted([(each, sign * index) for index, each in enumerate(keys)], reverse=reverse)
     return [values[sign * index] for _, index in marks]
 
 
 @stands_for(METHODS, list.sort)
 def _sort(self, /, *, key=None, reverse=False):
-    self[:] = sorted(self, key=key, reverse=reverse)
+    if key is None:
+        self[:] = sorted(self, reverse=reverse)
+        return
+    values = self[:]
+    self[:] = ()  # as whoever asks for a key sees it
+    try:
+        made = sorted(values, key=key, reverse=reverse)
+    except BaseException:
+        self[:] = values
+        raise
+    if self:
+        refuse()
+    self[:] = made
 
 
 @stands_for(FUNCTIONS, group_tensors)
-def _group_tensors(tensorlistlist, with_indices=False, /):
+def _group_tensors(tensorlistlist, with_indices, /):
     groups = {}
     for index, tensor in enumerate(tensorlistlist[0]):
         if tensor is None:
@@ -175,7 +188,7 @@ def _reduce_ex(self, protocol, /):
     # Of an object all of whose state is in its dictionary, and that says nothing else of it.
     if protocol < 2:
         refuse()
-    return NEW_OBJECT, (type(self),), self.__dict__ or None
+    return NEW_OBJECT, (type(self),), self.__dict__ or None, None, None
 
 
 @stands_for(FUNCTIONS, dict.fromkeys)
@@ -213,20 +226,24 @@ def _of_views(*operations):
     return [(operation, view) for operation in operations for view in _VIEWS]
 
 
-def _is_set(value, /):
+def _is_view(value, /):
     kind = type(value)  # whose own class is not asked whether it is another
-    return kind is set or kind is frozenset or kind is _KEYS or kind is _ITEMS
+    return kind is _KEYS or kind is _ITEMS
 
 
-def _is_never_a_set(value, /):
-    """Whether it is of a class that has nothing to say when it is compared with a set."""
+def _is_set(value, /):
+    return _is_view(value) or type(value) is set or type(value) is frozenset
+
+
+def _says_nothing(value, /):
+    """Whether it is of a class that has nothing to say when it is compared with a set or method."""
     kind = type(value)
     return value is None or kind is list or kind is tuple or kind is dict or kind is str
 
 
 @stands_for(OPERATIONS, *_of_views(operator.eq))
 def _same_elements(a, b, /):
-    if _is_never_a_set(b):
+    if _says_nothing(b):
         return False
     if not _is_set(b):
         refuse()
@@ -247,7 +264,9 @@ def _all_in(a, b, /):
 
 @stands_for(OPERATIONS, *_of_views(lt))
 def _more_in(a, b, /):
-    return _all_in(a, b) and len(a) < len(b)
+    if not _is_set(b):
+        refuse()
+    return len(a) < len(b) and _all_in(a, b)
 
 
 @stands_for(OPERATIONS, *_of_views(operator.ge))
@@ -259,11 +278,17 @@ def _has_all(a, b, /):
 
 @stands_for(OPERATIONS, *_of_views(gt))
 def _has_more(a, b, /):
-    return _has_all(a, b) and len(a) > len(b)
+    if not _is_set(b):
+        refuse()
+    return len(a) > len(b) and _has_all(a, b)
 
 
 @stands_for(OPERATIONS, *_of_views(operator.and_))
 def _common(a, b, /):
+    if type(b) is set and len(a) <= len(b):
+        return {each for each in a if each in b}
+    if _is_view(b) and len(a) < len(b):
+        a, b = b, a
     return {each for each in b if each in a}
 
 
@@ -346,7 +371,11 @@ def _cached_property(self, instance, owner=None):
 
 @stands_for(OPERATIONS, (operator.eq, types.MethodType))
 def _same_method(a, b, /):
-    return type(b) is _METHOD and a.__self__ is b.__self__ and a.__func__ == b.__func__
+    if _says_nothing(b):
+        return False
+    if type(b) is not _METHOD:
+        refuse()
+    return b.__func__ in (a.__func__,) and a.__self__ is b.__self__
 
 
 @stands_for(OPERATIONS, (operator.ne, types.MethodType))
@@ -373,6 +402,8 @@ _MATCHED_AS_THEY_ARE = (
 
 def match_class(subject, kind, count, names):
     """What MATCH_CLASS leaves: what a subject has that is of the class, or None."""
+    if not isinstance(kind, type):
+        refuse()
     if not isinstance(subject, kind):
         return None
     found = []
@@ -425,7 +456,7 @@ def _methodcaller(name, /, *args, **kwargs):
 
 @stands_for(CALLABLES, vars(functools)["_lru_cache_wrapper"])
 def _lru_cache(function, maxsize, typed, info, /):
-    if typed:
+    if typed or not callable(function) or (maxsize is not None and type(maxsize) is not int):
         refuse()
     known = {}
 

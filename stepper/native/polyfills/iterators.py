@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import sys
 
 from stepper.native.polyfills.table import FUNCTIONS, ITERATORS, goes_on, refuse, stands_for
 from stepper.uncompiled import keep_out
@@ -30,8 +31,11 @@ def length_asked(iterable):
 
 def hint_asked(iterable):
     """What a list asks of an iterable object that has no length."""
-    hint = type(iterable).__length_hint__(iterable)
-    if hint is not NotImplemented and (type(hint) is not int or hint < 0):
+    try:
+        hint = type(iterable).__length_hint__(iterable)
+    except TypeError:
+        refuse()
+    if hint is not NotImplemented and (type(hint) is not int or not 0 <= hint <= sys.maxsize):
         refuse()
 
 
@@ -80,7 +84,11 @@ def reversed_sequence(sequence):
 
 def _counting_down(sequence, index):
     while index >= 0:
-        yield sequence[index]
+        try:
+            value = sequence[index]
+        except (IndexError, StopIteration):
+            return
+        yield value
         index -= 1
 
 
@@ -100,7 +108,7 @@ def items_by_index(sequence):
     while True:
         try:
             value = sequence[index]
-        except IndexError:
+        except (IndexError, StopIteration):
             return
         yield value
         index += 1
@@ -136,7 +144,7 @@ def chain_from_iterable(iterables, /):
 @stands_for(ITERATORS, itertools.count)
 def _count(start=0, step=1):
     for each in (start, step):
-        if not isinstance(each, (int, float)):
+        if type(each) is not int and type(each) is not float:
             refuse()
     return _counting(start, step)
 
@@ -164,10 +172,13 @@ def _cycling(iterator):
 
 
 @stands_for(ITERATORS, itertools.repeat)
-def _repeat(object, times=None):
-    if times is not None and type(times) is not int:
+def _repeat(object, *times, **named):
+    if not times and not named:
+        return _repeating(object, None)
+    times = (*times, *named.values())
+    if len(times) > 1 or type(times[0]) is not int or (named and "times" not in named):
         refuse()
-    return _repeating(object, times)
+    return _repeating(object, times[0])
 
 
 def repeated(value, times):
@@ -187,15 +198,15 @@ def _repeating(value, times):
 def _islice(iterable, first, *others):
     start, stop, step = 0, first, 1
     if others:
-        start, stop = first or 0, others[0]
+        start, stop = 0 if first is None else first, others[0]
         if len(others) == 2:
-            step = others[1] or 1
+            step = 1 if others[1] is None else others[1]
         elif len(others) > 2:
             refuse()
     for each in (start, step, 0 if stop is None else stop):
-        if type(each) is not int:
+        if type(each) is not int or not 0 <= each <= sys.maxsize:
             refuse()
-    if start < 0 or step < 1 or (stop is not None and stop < 0):
+    if step < 1:
         refuse()
     return _slicing(iter(iterable), start, stop, step)
 
@@ -227,7 +238,11 @@ def _slicing(iterator, start, stop, step):
 def _tee(iterable, n=2, /):
     if n < 0:
         refuse()
+    if n == 0:
+        return ()
     iterator = _BEGIN(iterable)
+    if hasattr(iterator, "__copy__"):
+        refuse()
     link = [None, None]
     return tuple([_TEE(iterator, link) for _ in range(n)])
 
@@ -410,26 +425,32 @@ def _groupby(iterable, key=None):
 
 
 def _grouping(iterator, key):
-    ahead = []  # what begins the next group, once it has been seen
-    for first in iterator:
-        ahead.append((first if key is None else key(first), first))
-        break
-    while ahead:
-        mark, _ = ahead[0]
-        group = _group(iterator, key, mark, ahead)
-        yield mark, group
-        for _ in group:  # what nobody has taken of it is left out
-            pass
+    last = [None, None, False, 0]  # key and value taken last, whether it waits, number of the group
+    going = _takes(iterator, key, last)
+    while going:
+        mark = last[0]
+        yield mark, _group(iterator, key, mark, last, last[3])
+        last[3] += 1  # what nobody has taken of it is left out
+        while going and last[0] in (mark,):  # the same, or equal
+            going = _takes(iterator, key, last)
 
 
-def _group(iterator, key, mark, ahead):
-    yield ahead.pop()[1]
-    for each in iterator:
-        rank = each if key is None else key(each)
-        if rank not in (mark,):  # neither the same nor equal
-            ahead.append((rank, each))
+def _group(iterator, key, mark, last, number):
+    while last[3] == number:
+        if not last[2] and not _takes(iterator, key, last):
             return
-        yield each
+        if last[0] not in (mark,):  # neither the same nor equal
+            return
+        last[2] = False
+        yield last[1]
+
+
+def _takes(iterator, key, last):
+    for value in iterator:
+        last[0] = value if key is None else key(value)
+        last[1], last[2] = value, True
+        return True
+    return False
 
 
 @stands_for(ITERATORS, itertools.product)
@@ -437,7 +458,7 @@ def _product(*iterables, repeat=1):
     if repeat < 0:
         refuse()
     found = [()]
-    for pool in [tuple(each) for each in iterables] * repeat:
+    for pool in [tuple(each) for each in iterables if repeat] * repeat:
         found = [(*before, each) for before in found for each in pool]
     return _giving(found)
 

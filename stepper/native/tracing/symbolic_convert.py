@@ -48,7 +48,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builder import VariableBuilder
 from stepper.native.variables.builtin import BuiltinVariable, binary_op
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, is_nan
 from stepper.native.variables.ctx_manager import ExitVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import (
@@ -211,6 +211,8 @@ class InstructionTranslatorBase(Instructions):
         """`a is b or a == b`, as containers compare."""
         if a is b or (a.mutation_type is not None and a.mutation_type is b.mutation_type):
             return True
+        if is_nan(a) and is_nan(b):
+            raise a.refuse("whether it is the same NaN as another")
         return binary_op(self, operator.eq, a, b).truth(self)
 
     def spend(self, count: int) -> None:

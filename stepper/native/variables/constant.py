@@ -41,6 +41,14 @@ _NAMES = frozenset({"co_name", "co_qualname"})
 """What can be replaced of a code, which does the same then."""
 
 
+def is_nan(tracker: VariableTracker) -> bool:
+    """Whether it is a number that is not equal to itself: whether it is the same object as another
+    such number no guard tells."""
+    return isinstance(tracker, ConstantVariable) and (
+        type(tracker.value) in (float, complex) and tracker.value != tracker.value
+    )
+
+
 @tracker_class
 class ConstantVariable(VariableTracker):
     """A constant."""

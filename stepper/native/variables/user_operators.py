@@ -51,6 +51,7 @@ _OF_CONTAINERS = frozenset(
     {*(_METHODS[each][0] for each in _COMPARES), "__add__", "__mul__", "__rmul__", "__or__"}
 )
 """Methods that do with an object what they do with the builtin container that it is."""
+_OF_SETS = (operator.or_, operator.and_, operator.sub, operator.xor)
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
 """What answers nothing to an object of the program."""
 
@@ -73,6 +74,8 @@ def user_operator(
         found = _answer(tx, a, f"__i{_METHODS[asked][0].strip('_')}__", b)
         if found is not None:
             return found
+    if asked is not operation and _is_changed(a, b, asked):
+        return None
     for one, name, other in _in_order(asked, a, b):
         owner = find(one.python_type(), name)[0]
         if one_of(owner, (list, tuple, dict)) and name in _OF_CONTAINERS:
@@ -89,6 +92,14 @@ def user_operator(
     same = a.identity is b.identity
     options = VariableTracker.propagate(a, b)
     return ConstantVariable(same is (operation is operator.eq), **options)
+
+
+def _is_changed(a: VariableTracker, b: VariableTracker, asked: object) -> bool:
+    """Whether an operator in place is the left container's own: it asks nobody else."""
+    if a.python_type() is dict:
+        return asked is operator.or_
+    is_set = containers.container_of(b.python_type()) in (set, frozenset)
+    return is_set and a.python_type() is set and asked in _OF_SETS
 
 
 def refuse_operands(operation: Callable[..., object], *sides: VariableTracker) -> None:
