@@ -40,7 +40,6 @@ from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.exceptions import (
     NAMES,
     ExceptionVariable,
-    ObservedException,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
 from stepper.native.variables.functions import UserFunctionVariable
@@ -317,12 +316,7 @@ def binary_op(
         return ConstantVariable(union, **options)
     immutable = a.mutation_type is None and b.mutation_type is None
     if immutable and a.is_python_constant() and b.is_python_constant():
-        if operation not in _NOT_IN_PLACE:
-            return fold(operation, [a, b], {})
-        try:
-            return fold(_NOT_IN_PLACE[operation], [a, b], {})
-        except ObservedException as error:  # its text names the other operator
-            raise unimplemented(error.msg) from None
+        return fold(operation, [a, b], {})
     if isinstance(a, ConstantVariable) and a.python_type() is str and operation is operator.mod:
         if isinstance(b, NamedTupleVariable):
             b = b.as_tuple(tx)

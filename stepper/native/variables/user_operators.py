@@ -52,6 +52,8 @@ _OF_CONTAINERS = frozenset(
 )
 """Methods that do with an object what they do with the builtin container that it is."""
 _OF_SETS = (operator.or_, operator.and_, operator.sub, operator.xor)
+_OF_SEQUENCES = (operator.add, operator.mul)
+_REPEATED = (list, tuple, str, bytes, bytearray)
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
 """What answers nothing to an object of the program."""
 
@@ -74,10 +76,16 @@ def user_operator(
         found = _answer(tx, a, f"__i{_METHODS[asked][0].strip('_')}__", b)
         if found is not None:
             return found
-    if asked is not operation and _is_changed(a, b, asked):
+    in_place = asked is not operation
+    if in_place and _is_changed(a, b, asked):
         return None
+    is_list = in_place and a.python_type() is list and asked in _OF_SEQUENCES
     for one, name, other in _in_order(asked, a, b):
         owner = find(one.python_type(), name)[0]
+        if is_list and one is a:
+            continue  # a list comes last
+        if operation is operator.imul and one is b and users[0] and one_of(owner, _REPEATED):
+            continue  # CPython asks no sequence there
         if one_of(owner, (list, tuple, dict)) and name in _OF_CONTAINERS:
             if (found := _of_container(tx, owner, name, one, other)) is not None:
                 return found
@@ -86,6 +94,8 @@ def user_operator(
                 return found
         elif not isinstance(one, _PLAIN) or isinstance(one, TensorVariable):
             return None
+    if is_list:
+        return None
     if operation not in (operator.eq, operator.ne):
         refuse_operands(operation, a, b)
         return None

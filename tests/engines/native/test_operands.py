@@ -78,6 +78,48 @@ def test_operators_do_what_they_do_in_eager(operator: str) -> None:
     assert whole >= len(OPERANDS) ** 2 // 2
 
 
+class Numbers(set[int]):
+    """A set as any."""
+
+
+class Reflects:
+    """Answers whoever does not take it."""
+
+    def __ror__(self, other: Any) -> Any:
+        return "or", other
+
+    def __rand__(self, other: Any) -> Any:
+        return "and", other
+
+    def __radd__(self, other: Any) -> Any:
+        return "add", other
+
+    def __iter__(self) -> Any:
+        return iter([("b", 2)])
+
+
+CHANGED = (*OPERANDS[:-1], {1, 2}, Numbers({1, 2}), frozenset({1}))
+CHANGING = ("|=", "&=", "-=", "^=", "+=", "*=")
+IN_PLACE = """
+def f(x, a, b):
+    before = a
+    try:
+        a {} b
+        return x + 1, type(a), a, a is before, before
+    except TypeError as error:
+        return x + 1, str(error), before
+"""
+
+
+@pytest.mark.parametrize("operator", CHANGING)
+def test_operators_change_what_they_change_in_eager(operator: str) -> None:
+    for a in CHANGED:
+        for b in (*OPERANDS, {2, 3}, Numbers({2, 3}), Reflects()):
+            namespace: dict[str, Any] = {}
+            exec(IN_PLACE.format(operator), namespace)
+            check(namespace["f"], torch.ones(1), a, b, times=1)
+
+
 class Iterated:
     def __iter__(self) -> Any:
         return iter([3, 1, 2])
