@@ -8,6 +8,8 @@ import sys
 from stepper.native.polyfills.table import FUNCTIONS, ITERATORS, goes_on, refuse, stands_for
 from stepper.uncompiled import keep_out
 
+_LARGEST = sys.maxsize
+
 
 @stands_for(ITERATORS, filter)
 def _filter(function, iterable, /):
@@ -35,7 +37,7 @@ def hint_asked(iterable):
         hint = type(iterable).__length_hint__(iterable)
     except TypeError:
         refuse()
-    if hint is not NotImplemented and (type(hint) is not int or not 0 <= hint <= sys.maxsize):
+    if hint is not NotImplemented and (type(hint) is not int or not 0 <= hint <= _LARGEST):
         refuse()
 
 
@@ -204,7 +206,7 @@ def _islice(iterable, first, *others):
         elif len(others) > 2:
             refuse()
     for each in (start, step, 0 if stop is None else stop):
-        if type(each) is not int or not 0 <= each <= sys.maxsize:
+        if type(each) is not int or not 0 <= each <= _LARGEST:
             refuse()
     if step < 1:
         refuse()

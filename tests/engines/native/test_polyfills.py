@@ -21,6 +21,7 @@ from tests.engines.native import polyfill_cases as cases
 from tests.engines.native import polyfill_objects as objects
 from tests.engines.native.harness import check
 
+NAMES = {**vars(cases), **vars(objects)}
 TABLES = ("FUNCTIONS", "METHODS", "OPERATIONS", "ITERATORS", "CALLABLES")
 """Of the polyfills, and of their cases."""
 INTERPRETED = {name for name in polyfills.__all__ if name.islower()} - {
@@ -124,6 +125,7 @@ def test_does_what_it_stands_for(
     followed = not calls
     for call in calls:
         expected = _outcome(call, original)
+        assert expected[1] is not NameError, expected
         for given in (None, 0, 1, 2):
             got = _outcome(call, stands_in if given is None else _made_anew(stands_in, given))
             if any(each[0] == "hash" for each in objects.log if type(each) is tuple):
@@ -148,7 +150,7 @@ def test_is_captured_as_python_does_it(
         name = original.__name__
         original = lambda one, *args, **kwargs: getattr(one, name)(*args, **kwargs)
     differ = {}
-    names = {**vars(objects), "f": original}
+    names = {**NAMES, "f": original}
     for call in calls:
         function = eval(f"lambda x: (log.clear(), {call}, [*log], x + 1)", names)
         try:
@@ -165,7 +167,7 @@ def _outcome(call: str, function: Callable[..., Any]) -> Any:
         with contextlib.ExitStack() as stack:
             for each in INSTEAD:
                 stack.enter_context(each)
-            value = _shown(eval(call, {**vars(objects), "f": function}))
+            value = _shown(eval(call, {**NAMES, "f": function}))
     except Refused:
         return None
     except Exception as error:

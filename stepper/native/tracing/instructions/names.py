@@ -255,4 +255,6 @@ def _in_polyfill(value: object) -> VariableTracker:
         return UserFunctionVariable(value)
     if isinstance(value, type) and issubclass(value, BaseException):
         return ExceptionClassVariable(value)
+    if type(value) is int:
+        return ConstantVariable(value)
     return BuiltinVariable(value)
