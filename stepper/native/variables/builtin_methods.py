@@ -120,6 +120,8 @@ class BoundBuiltinMethod(VariableTracker):
         method = getattr(kind, self.name, None)
         if type(method) in METHODS_OF_C and (polyfill := polyfills.METHODS.get(method)) is not None:
             return tx.interpret(polyfill, [self.obj, *args], kwargs)
+        if kwargs and kind in _CONTAINERS and kind is not str and self.name != "update":
+            raise self.refuse("an argument by its name")  # no other of theirs takes one
         return tx.output.side_effects.latest(self.obj).call_method(tx, self.name, args, kwargs)
 
     def parts(self) -> Sequence[VariableTracker]:

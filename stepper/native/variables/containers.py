@@ -18,7 +18,7 @@ from collections import OrderedDict, defaultdict, deque
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
 from stepper import _C
-from stepper.native.exc import RestartAnalysis
+from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.class_dicts import find, has, lookup, order_of
 from stepper.native.source import CallSource, Source, bare
 from stepper.native.variables.base import (
@@ -38,7 +38,7 @@ from stepper.native.variables.dicts import (
     tracker_of_key,
     write_items,
 )
-from stepper.native.variables.exceptions import observed
+from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.iter import ElementIteratorVariable, iterate
 from stepper.native.variables.lists import BaseListVariable, ListVariable, TupleVariable
 from stepper.support.words import one_of
@@ -140,7 +140,7 @@ def call_inherited(
         case "__init__", _:
             return _begin(tx, owner, contents, args, kwargs)
         case "__getitem__", [key]:
-            if base is deque and not (key.is_python_constant() and _is_in(contents, key)):
+            if base is deque and not _is_in(contents, key):
                 raise owner.refuse("a missing item")
             if has(kind, "__missing__") and not contents.contains(tx, key):
                 return owner.special(tx, "__missing__", [key])
@@ -148,6 +148,8 @@ def call_inherited(
         case "__missing__", [key]:
             return _made_by_factory(tx, owner, contents, key)
         case "__setitem__", [key, value]:
+            if base is deque and not _is_in(contents, key):
+                raise owner.refuse("a missing item")
             contents.setitem(tx, key, value)
             return ConstantVariable(None)
         case "__contains__", [item]:
@@ -162,6 +164,8 @@ def call_inherited(
             return iterate(tx, contents)
         case "move_to_end" | "popitem", _:
             return _reorder(tx, contents, name, args, kwargs)
+    if kwargs and name != "update":
+        raise owner.refuse(f"an argument of {name} by its name")
     if base is deque:
         return _of_deque(tx, owner, contents, name, args)
     return contents.call_method(tx, name, args, kwargs)
@@ -169,6 +173,8 @@ def call_inherited(
 
 def _is_in(contents: VariableTracker, key: VariableTracker) -> bool:
     assert isinstance(contents, BaseListVariable)
+    if not key.is_python_constant():
+        return False
     index, size = key.as_python_constant(), len(contents.items)
     return type(index) is int and -size <= index < size
 
@@ -205,12 +211,17 @@ def _of_deque(
             given = other.unpack(tx)
         case "rotate", [] | [_]:
             count = args[0].as_python_constant() if args else 1
+            if type(count) is not int:
+                raise owner.refuse("a rotation by that")
             at = -count % len(items) if items else 0
             given, items = [], [*items[at:], *items[:at]]
         case "pop" | "popleft", _:
             raise owner.refuse(f"method {name}, which has nothing,")
         case _:
-            return contents.call_method(tx, name, args, {})
+            try:
+                return contents.call_method(tx, name, args, {})
+            except ObservedException as error:  # its text names a list
+                raise unimplemented(error.msg) from None
     left = name.endswith("left")
     items = [*given[::-1], *items] if left else [*items, *given]
     if maxlen is not None and len(items) > maxlen:

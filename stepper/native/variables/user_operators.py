@@ -51,7 +51,6 @@ _OF_CONTAINERS = frozenset(
     {*(_METHODS[each][0] for each in _COMPARES), "__add__", "__mul__", "__rmul__", "__or__"}
 )
 """Methods that do with an object what they do with the builtin container that it is."""
-_OF_SETS = (operator.or_, operator.and_, operator.sub, operator.xor)
 _OF_SEQUENCES = (operator.add, operator.mul)
 _REPEATED = (list, tuple, str, bytes, bytearray)
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
@@ -77,8 +76,8 @@ def user_operator(
         if found is not None:
             return found
     in_place = asked is not operation
-    if in_place and _is_changed(a, b, asked):
-        return None
+    if operation is operator.ior and a.python_type() is dict:
+        return None  # it asks nobody else
     is_list = in_place and a.python_type() is list and asked in _OF_SEQUENCES
     for one, name, other in _in_order(asked, a, b):
         owner = find(one.python_type(), name)[0]
@@ -102,14 +101,6 @@ def user_operator(
     same = a.identity is b.identity
     options = VariableTracker.propagate(a, b)
     return ConstantVariable(same is (operation is operator.eq), **options)
-
-
-def _is_changed(a: VariableTracker, b: VariableTracker, asked: object) -> bool:
-    """Whether an operator in place is the left container's own: it asks nobody else."""
-    if a.python_type() is dict:
-        return asked is operator.or_
-    is_set = containers.container_of(b.python_type()) in (set, frozenset)
-    return is_set and a.python_type() is set and asked in _OF_SETS
 
 
 def refuse_operands(operation: Callable[..., object], *sides: VariableTracker) -> None:

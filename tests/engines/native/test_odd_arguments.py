@@ -21,7 +21,7 @@ import pytest
 import torch
 
 from stepper import native
-from tests.engines.native.harness import run_graph
+from tests.engines.native.harness import check, run_graph
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -93,3 +93,66 @@ def test_a_function_does_what_it_does_in_eager(
         captured = native.optimize(run_graph)(program)
         assert [told(captured, places) for _ in range(2)] == [told(program, places)] * 2
     assert "report" not in capsys.readouterr().err
+
+
+CALLS = (
+    "collections.deque([1]).index(0)", "collections.deque([1]).remove(0)",
+    "collections.deque([1, 2]).index(2)", "collections.deque([1, 2]).index(1, 1)",
+    "collections.deque([1, 2]).clear(a=1)", "collections.deque([1, 2]).append(x=1)",
+    "collections.deque([1, 2]).__delitem__(5)", "collections.deque([1, 2]).__delitem__(0)",
+    "collections.deque([1, 2]).__setitem__(5, 1)", "collections.deque([1, 2])[5]",
+    "collections.deque([1, 2]).count(1)", "collections.deque([1, 2], maxlen=2).insert(0, 5)",
+    "collections.deque([1, 2]).__setitem__(slice(0,1), [1])",
+    "collections.deque([1, 2]).__getitem__(slice(0,1))", "collections.deque([1, 2]).pop(0)",
+    "collections.deque([1, 2]).rotate(1.5)", "collections.deque([1, 2]).rotate(-1)",
+    "collections.deque([1, 2]).extend(5)", "collections.deque([1, 2]).rotate(True)",
+    'collections.deque([1, 2]).rotate("a")', "collections.deque([1, 2]).reverse(a=1)",
+    "[1, 2].clear(a=1)", "[1, 2].reverse(a=1)", "[1, 2].copy(a=1)", "[1, 2].pop(a=1)",
+    "[1, 2].append(1, a=1)", "[1, 2].index(1, a=1)", "[1, 2].count(1, a=1)", "(1, 2).count(1, a=1)",
+    "{1: 2}.clear(a=1)", "{1: 2}.copy(a=1)", "{1: 2}.keys(a=1)", "{1: 2}.items(a=1)",
+    "{1: 2}.get(1, default=3)", "{1: 2}.get(3, default=3)", "{1: 2}.pop(1, default=3)",
+    "{1: 2}.setdefault(1, default=3)", "{1: 2}.popitem(a=1)", "{1: 2}.update(a=1)",
+    "{1: 2}.update({3: 4}, a=1)", "{1: 2}.update(self=1)", "{1, 2}.clear(a=1)", "{1, 2}.copy(a=1)",
+    "{1, 2}.add(3, a=1)", "{1, 2}.discard(3, a=1)", "{1, 2}.pop(a=1)",
+    'collections.OrderedDict(a=1).move_to_end("a", last=False)',
+    "collections.OrderedDict(a=1).popitem(last=False)",
+    "collections.OrderedDict(a=1).popitem(a=False)", "collections.OrderedDict(a=1).clear(a=False)",
+    'collections.OrderedDict(a=1).pop("a", default=3)',
+    'collections.OrderedDict(a=1).pop("b", default=3)',
+    'collections.OrderedDict(a=1).setdefault("b", default=3)',
+    "collections.defaultdict(int).copy(a=1)", 'collections.Counter("ab").most_common(n=1)',
+    '"ab".split(sep="b", maxsplit=1)', '"ab".upper(a=1)',
+    '"ab".encode(encoding="ascii", errors="strict")', '"ab".join(["a"], a=1)',
+    "(5).bit_length(a=1)", '(5).to_bytes(length=2, byteorder="big")', "(5).to_bytes()",
+    "range(3).index(1, a=1)", "range(3).count(1)", "slice(1, 2).indices(5, a=1)",
+    "slice(1, 2).indices(5)", "len([1], a=1)", "len(obj=[1])", "isinstance(1, int, a=1)",
+    "enumerate([1], start=3).__next__()", "enumerate(iterable=[1], start=3).__next__()",
+    "list(zip([1], [2, 3], strict=True))", "list(zip([1], [2, 3], strict=0))",
+    "list(zip([1], [2], strict=1.5))", "list(zip([1], a=1))", "list(map(len, [[1]], a=1))",
+    "list(map(lambda a, b: (a, b), [1], [2, 3]))", "list(reversed([1], a=1))",
+    "round(2.5, ndigits=None)", "round(number=2.567, ndigits=1)", "pow(base=2, exp=3, mod=5)",
+    'int("12", base=8)', 'int(x="12")', "str(object=5)", "float(x=1)", "bool(x=1)",
+    "complex(real=1, imag=2)", "tuple(iterable=[1])", "list(iterable=[1])", "set(iterable=[1])",
+    "dict(iterable=[1])", 'dict(a=1, **{"b": 2})', 'print(end="", a=1)', "divmod(5, 3, a=1)",
+    'getattr([], "a", default=3)', "hash(obj=1)", "sorted([1, 2], cmp=1)", 'bytes(source=b"a")',
+    "slice(stop=1)", "range(stop=3)", "iter([1], a=1)", "next(iter([1]), default=3)", "abs(x=1)",
+    "callable(obj=1)",
+)  # fmt: skip
+"""Calls of containers' methods, and of builtins, with what is not theirs."""
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_takes_what_it_takes_in_eager(call: str, capsys: pytest.CaptureFixture[str]) -> None:
+    names: dict[str, Any] = {"collections": collections}
+    exec(TRIED.format(call), names)
+    check(names["f"], torch.ones(1), times=1)
+    assert "report" not in capsys.readouterr().err
+
+
+TRIED = """
+def f(x):
+    try:
+        return x + 1, {}
+    except Exception as error:
+        return x + 1, type(error), str(error)
+"""
