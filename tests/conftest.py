@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import subprocess
@@ -72,6 +73,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_collection_finish() -> None:
     leave_processor_caches()
+    gc.collect()
+    gc.freeze()  # the collector would look at all of torch each time
 
 
 def _sharing(item: pytest.Item) -> str:

@@ -41,22 +41,20 @@ _spawn = Process.spawn
 
 def stepper(*words: object) -> list[str]:
     """The command `stepper`, whose programs begin so; of these tests."""
-    _start()
-    return [sys.executable, "-m", "tests.ready_stepper", *map(str, words)]
+    return python("-m", "stepper", *words)
 
 
 def python(*words: object, forked: bool = True) -> list[str]:
     """The command `python`, which begins so, or as ever; of these tests."""
     if not forked:
         return [sys.executable, *map(str, words)]
-    if words[:2] == ("-m", "stepper"):
-        return stepper(*words[2:])
     _start()
     return [sys.executable, "-m", "tests.ready_program", *map(str, words)]
 
 
 def executable(folder: Path) -> str:
-    """A file that is Python for who starts programs himself, as torchrun does: `PYTHON_EXEC`."""
+    """A file that is Python for who starts programs himself, as torchrun does. In a program that
+    has it as `PYTHON_EXEC`, `multiprocessing` does, too."""
     _start()
     begin = (
         f"import sys; sys.path.insert(0, {str(ROOT)!r}); from tests.ready_program import main; "

@@ -1,4 +1,5 @@
-"""`python` for tests: the program begins as `tests.ready` says, and this ends as it does.
+"""`python` for tests: the program begins as `tests.ready` says, and this ends as it does. That is
+`stepper` itself when it is to be run: then its programs begin so.
 
 What this is sent the program is sent, and when this is killed so is the program."""
 
@@ -12,13 +13,22 @@ import sys
 from stepper.client.process import Process
 from tests.ready import ENVIRONMENT, use
 
+_SAID = {"-u": "PYTHONUNBUFFERED", "-B": "PYTHONDONTWRITEBYTECODE"}
+"""The options that a variable says as well."""
+
 
 def main(owner: int, words: list[str]) -> None:
     """Run Python with these words, by what `owner` has started."""
+    while words[0] in _SAID:
+        os.environ[_SAID[words[0]]], *words = "1", *words[1:]
+    if words[:2] == ["-m", "stepper"]:
+        from stepper.cli import main as run_stepper
+
+        use(owner)
+        sys.argv[1:] = words[2:]
+        sys.exit(run_stepper())
     use(owner, bound=True)
     env = json.loads(os.environ.get(ENVIRONMENT, "null")) or {**os.environ}
-    if words[0] == "-u":
-        words, env["PYTHONUNBUFFERED"] = words[1:], "1"
     program = Process.spawn([sys.executable, *words], env)
     for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) is not signal.SIG_IGN:

@@ -156,6 +156,8 @@ def program(request: Request) -> CodeType:
         logging = sys.modules["torch._logging._internal"]
         vars(logging)["LOG_TRACE_HANDLER"] = None  # it knows the folder, and is kept
         logging._init_logs()
+    if "PYTHON_EXEC" in env:
+        importlib.import_module("multiprocessing.spawn").set_executable(env["PYTHON_EXEC"])
     sys.dont_write_bytecode = bool(env.get("PYTHONDONTWRITEBYTECODE"))
     sys.orig_argv = argv
     _, *sys.argv = argv

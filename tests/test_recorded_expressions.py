@@ -146,9 +146,10 @@ async def test_none_is_run(engine: str, how: str, tmp_path: Path) -> None:
         assert not planted.exists(), (command, *words)
         if command in TRIED and "--yes" in words:
             assert re.search(TRIED[command], said), said
-    async with opened(path, WIDE) as (app, pilot):
-        await pilot.press("W", "x")
-        assert "Run this again on this machine" in text(app)
-        await pilot.press("r")
-        await until(pilot, lambda: re.search(JUDGED, text(app)) is not None)
+    with ready.forking():
+        async with opened(path, WIDE) as (app, pilot):
+            await pilot.press("W", "x")
+            assert "Run this again on this machine" in text(app)
+            await pilot.press("r")
+            await until(pilot, lambda: re.search(JUDGED, text(app)) is not None)
     assert not planted.exists()

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from unittest.mock import patch
 
 from stepper.analysis.live_processes import LiveProcess, ProcessWatch
 from stepper.client.events import OutputArrived, SessionEvent
@@ -14,6 +16,7 @@ from stepper.client.launch import LaunchSpec, launch
 from stepper.client.processes import Processes
 from stepper.client.session import Session
 from stepper.model.breakpoint import parse_breakpoint
+from tests import ready
 
 SERVER = """
 import multiprocessing, os, sys
@@ -147,6 +150,7 @@ def family(
     *breakpoints: str,
     module: tuple[str, ...] = (),
     entry: bool = False,
+    forked: bool = True,
 ) -> Iterator[Family]:
     """Start a program with its children under the debugger.
 
@@ -156,20 +160,25 @@ def family(
         breakpoints: as they are written.
         module: a module that runs it, and that one's arguments; none: Python itself.
         entry: whether to stop where the first of them begins to translate.
+        forked: whether it begins as `tests.ready` says, and what `multiprocessing` begins for it.
+            How those end nobody is told, for who waits for them has begun others.
     """
     script = folder / "program.py"
     script.write_text(program)
-    first = launch(
-        LaunchSpec(
-            kind="module" if module else "script",
-            target=module[0] if module else str(script),
-            args=(*module[1:], str(script)) if module else (),
-            children=True,
-            recording=str(folder / "session"),
-            breakpoints=tuple(map(parse_breakpoint, breakpoints)),
-            stop_at_entry=entry,
-        )
+    spec = LaunchSpec(
+        kind="module" if module else "script",
+        target=module[0] if module else str(script),
+        args=(*module[1:], str(script)) if module else (),
+        children=True,
+        recording=str(folder / "session"),
+        breakpoints=tuple(map(parse_breakpoint, breakpoints)),
+        stop_at_entry=entry,
     )
+    with contextlib.ExitStack() as begun:
+        if forked:
+            begun.enter_context(ready.forking())
+            begun.enter_context(patch.dict(os.environ, PYTHON_EXEC=ready.executable(folder)))
+        first = launch(spec)
     try:
         yield Family(first)
     finally:

@@ -73,7 +73,7 @@ def functions_now(processes: Processes) -> list[str]:
 
 @pytest.mark.slow
 def test_a_server_that_compiles_in_a_child_is_stopped_and_stepped_there(tmp_path: Path) -> None:
-    with family(tmp_path, SERVER) as server:
+    with family(tmp_path, SERVER, forked=False) as server:
         server.says("up")
         listens = tmp_path / "session" / SOCKET
         assert stat.S_IMODE(listens.stat().st_mode) == 0o600
@@ -186,7 +186,7 @@ def test_detaching_and_killing_concern_all_processes(tmp_path: Path) -> None:
 @pytest.mark.slow
 def test_one_rank_is_stopped_and_the_others_wait_for_it(tmp_path: Path) -> None:
     run = ("torch.distributed.run", "--nproc-per-node", "2")
-    with family(tmp_path, RANKS, "function:scaled, rank 1", module=run) as ranks:
+    with family(tmp_path, RANKS, "function:scaled, rank 1", module=run, forked=False) as ranks:
         stopped = ranks.stopped()
         assert ranks.first.breakpoints[0].rank == 1
         line = line_of(RANKS, "        dist.all_reduce(out)")

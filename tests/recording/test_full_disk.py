@@ -3,11 +3,13 @@ had been recorded. What was recorded until then can be read."""
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -42,13 +44,18 @@ with recording:
 print("went on", file=sys.stderr)
 sys.exit(3)
 """
-MOUNTED = """
-mount -t tmpfs -o size=$SIZE none "$DISK" || exit 77
-"$@"
-status=$?
-rm -f "$DISK/else"
-cp -r "$DISK/." "$KEPT"
-exit $status
+RUNS = """
+import json, os, shutil, subprocess, sys
+from tests import ready
+
+for words, size, folder, environment in json.loads(sys.argv[1]):
+    disk = os.path.join(folder, "disk")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size}", "none", disk], check=True)
+    done = subprocess.run(
+        ready.python(*words), capture_output=True, text=True, env=environment, cwd=folder,
+    )
+    shutil.copytree(disk, os.path.join(folder, "kept"), ignore=shutil.ignore_patterns("else"))
+    print(json.dumps([done.returncode, done.stdout, done.stderr]))
 """
 UNSHARE = ["unshare", "--map-root-user", "--mount"]
 
@@ -73,40 +80,60 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> str:
     return done.stdout
 
 
+SIZES = {"at once": "64k", "later": "64m", "soon": "400k"}
+CASES = [(how, when) for how in ("record", "within") for when in SIZES]
+
+
+class Ended(NamedTuple):
+    """How the program ended where the disk was full, and what was on that disk."""
+
+    status: int
+    out: str
+    err: str
+    kept: Path
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> dict[tuple[str, str], Ended]:
+    """The program in each case: all where a disk may be mounted, which they begin once."""
+    runs, folders = [], [tmp_path_factory.mktemp("full") for _ in CASES]
+    for (how, when), folder in zip(CASES, folders, strict=True):
+        (folder / "p.py").write_text(PROGRAM)
+        (folder / "disk").mkdir()
+        record = ["-m", "stepper", "record", "-o", str(folder / "disk" / "r.stepper")]
+        command = [*(record if how == "record" else ()), str(folder / "p.py")]
+        environment = clean_environment() | {"DISK": str(folder / "disk"), "FULL": f"{how} {when}"}
+        runs.append((command, SIZES[when], str(folder), environment))
+    done = subprocess.run(
+        [*UNSHARE, sys.executable, "-c", RUNS, json.dumps(runs)], capture_output=True, text=True,
+        check=False, env=clean_environment(), timeout=850,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    told = map(json.loads, done.stdout.splitlines())
+    return {
+        case: Ended(status, out, err, folder / "kept")
+        for case, folder, (status, out, err) in zip(CASES, folders, told, strict=True)
+    }
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not can_mount(), reason="nothing may be mounted here")
-@pytest.mark.parametrize("how", ["record", "within"])
-@pytest.mark.parametrize("when", ["at once", "later", "soon"])
+@pytest.mark.parametrize(("how", "when"), CASES)
 def test_a_full_disk_ends_the_recording_and_not_the_program(
-    how: str, when: str, printed: str, tmp_path: Path
+    how: str, when: str, printed: str, ended: dict[tuple[str, str], Ended]
 ) -> None:
-    program = tmp_path / "p.py"
-    program.write_text(PROGRAM)
-    disk, kept = tmp_path / "disk", tmp_path / "kept"
-    disk.mkdir()
-    kept.mkdir()
-    environment = clean_environment() | {
-        "DISK": str(disk), "KEPT": str(kept), "PYTHONPATH": str(ROOT), "FULL": f"{how} {when}",
-        "SIZE": {"at once": "64k", "later": "64m", "soon": "400k"}[when],
-    }  # fmt: skip
-    command = [sys.executable]
-    if how == "record":
-        command += ["-m", "stepper", "record", "-o", str(disk / "r.stepper")]
-    done = subprocess.run(
-        [*UNSHARE, "sh", "-c", MOUNTED, "sh", *command, str(program)], capture_output=True,
-        text=True, check=False, env=environment, cwd=tmp_path, timeout=600,
-    )  # fmt: skip
+    done = ended[how, when]
     if when == "at once" and how == "within":
-        assert "SessionError" in done.stderr  # it is asked for here, so the program is told
-        assert "the disk is full" in done.stderr
+        assert "SessionError" in done.err  # it is asked for here, so the program is told
+        assert "the disk is full" in done.err
         return
-    assert (done.returncode, done.stdout) == (3, printed), done.stderr
-    assert done.stderr.count("disk is full") == 1, done.stderr
-    assert "went on\n" in done.stderr
+    assert (done.status, done.out) == (3, printed), done.err
+    assert done.err.count("disk is full") == 1, done.err
+    assert "went on\n" in done.err
     if when == "at once":
-        assert not (kept / "r.stepper").exists()
+        assert not (done.kept / "r.stepper").exists()
         return
-    with closing(Recording.open(str(kept / "r.stepper"))) as recording:
+    with closing(Recording.open(str(done.kept / "r.stepper"))) as recording:
         assert recording.newest > 100
         assert recording.state(recording.newest).moment.id == recording.newest
         assert recording.translations()[0].name == "f"

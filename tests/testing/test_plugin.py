@@ -9,6 +9,7 @@ import pexpect
 import pytest
 
 from stepper.recording.reader import Recording
+from tests.ready import executable
 
 pytest_plugins = ["pytester"]
 
@@ -154,7 +155,8 @@ def test_fails_at_the_end(leaving, size):
 
 def run(pytester: pytest.Pytester, source: str, *options: str) -> pytest.RunResult:
     pytester.makepyfile(PROGRAM + source)
-    return pytester.runpytest_subprocess("-p", "no:cacheprovider", *options, timeout=600)
+    command = ["-m", "pytest", "-p", "no:cacheprovider", *options]
+    return pytester.run(executable(pytester.path), *command, timeout=600)
 
 
 @pytest.mark.slow

@@ -194,7 +194,7 @@ def test_the_end_of_the_program_by_a_signal_is_explained(tmp_path: Path) -> None
         "double(torch.ones(3))\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
-    with stepper("run", str(script), state=tmp_path) as terminal:
+    with stepper("run", str(script), state=tmp_path, forked=True) as terminal:
         terminal.sees("STOPPED")
         terminal.keys("c")
         terminal.sees("was killed by SIGKILL (9)")
@@ -262,7 +262,7 @@ def test_ctrl_c_pauses_a_running_program_and_not_the_debugger(tmp_path: Path) ->
         "    torch.compiler.reset()\n"
         "    torch.compile(lambda x: x * 2, backend='eager')(torch.ones(3))\n"
     )
-    with stepper("run", str(script), state=tmp_path) as terminal:
+    with stepper("run", str(script), state=tmp_path, forked=True) as terminal:
         terminal.sees("STOPPED")
         terminal.keys("c")
         terminal.sees("LIVE")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterator
 from types import CodeType
 
@@ -23,6 +24,7 @@ def hook(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     reset()
     _C.set_frame_callback(None)
     _C.remove_hook()
+    linecache.clearcache()  # each graph leaves its code there, and each translation copies it
 
 
 @pytest.fixture(autouse=True)

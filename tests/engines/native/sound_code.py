@@ -18,7 +18,7 @@ from types import CodeType
 from typing import NamedTuple
 
 from stepper.native.bytecode.bytecode_analysis import ALWAYS_JUMPS, END, argument_count
-from stepper.native.bytecode.opcodes import PYTHON, Instruction, handler_of, listing
+from stepper.native.bytecode.opcodes import PYTHON, Instruction, listing
 from stepper.native.codegen.resume_info import info_of
 
 CHECKS_LOADS = PYTHON < (3, 12)
@@ -62,9 +62,11 @@ def prove(old: CodeType, new: CodeType) -> None:
 class _Flow:
     def __init__(self, code: CodeType) -> None:
         self.code = code
-        self.instructions = listing(code).instructions
+        self.instructions, table = listing(code).instructions, listing(code).exception_table
+        self.handlers = {i: each for each in reversed(table) for i in range(each.start, each.end)}
         cells = [name for name in code.co_cellvars if name not in code.co_varnames]
         self.names = [*code.co_varnames, *cells, *code.co_freevars]
+        self.variables = [self._variables(each) for each in self.instructions]
         self.states: dict[int, State] = {}
         self.pending: list[int] = []
         self.broken: list[str] = []
@@ -98,10 +100,10 @@ class _Flow:
 
     def _follow(self, index: int) -> None:
         inst, state = self.instructions[index], self.states[index]
-        entry = handler_of(self.code, index)
+        entry = self.handlers.get(index)
         if entry is not None:
             self._reach(entry.target, State(state.variables, entry.depth + entry.lasti + 1), inst)
-        _, set_, unset = self._variables(inst)
+        _, set_, unset = self.variables[index]
         after = (state.variables | set_) - unset
         if inst.target is not None:
             self._reach(inst.target, State(after, _depth(inst, state.depth, True)), inst)
@@ -109,11 +111,11 @@ class _Flow:
             self._reach(index + 1, State(after, _depth(inst, state.depth, False)), inst)
 
     def _judge(self, inst: Instruction, state: State) -> None:
-        needed = self._variables(inst)[0]
+        needed = self.variables[inst.index][0]
         for place in sorted(needed - state.variables):
             kind = "the cell" if place & _CELL else "variable"
             self._say(inst, f"{kind} {self.names[place & ~_CELL]} may not be set")
-        entry = handler_of(self.code, inst.index)
+        entry = self.handlers.get(inst.index)
         if entry is not None and entry.depth > state.depth:
             self._say(inst, f"its handler expects depth {entry.depth}, not {state.depth}")
         deepest = max(_depth(inst, state.depth, jump) for jump in (True, False))
