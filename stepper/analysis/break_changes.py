@@ -219,7 +219,12 @@ _WORDS = {
     "Tensor.numpy() with trace_numpy=False": "{setting}",
     "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`": "{setting}",
     "attempted to trace numpy function unsupported by PyTorch": (
-        "use the torch function of the same purpose"
+        "use the torch function of the same purpose, where there is one; or wrap the call as a "
+        "custom operator (torch.library.custom_op)"
+    ),
+    "Module-level backwards hooks require compiled autograd.": (
+        "{setting}, with which the backward pass is compiled, too; or do without backward hooks on "
+        "the modules that are called there"
     ),
     "Attempted to wrap RNN, GRU, or LSTM": ("{setting}, or keep the module outside"),
     "Tensor.random_ op": "use torch.randint",
@@ -289,6 +294,7 @@ _SETTINGS = {
     "Tensor.numpy() with trace_numpy=False": "trace_numpy",
     "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`": "trace_numpy",
     "Attempted to wrap RNN, GRU, or LSTM": "allow_rnn",
+    "Module-level backwards hooks require compiled autograd.": "compiled_autograd",
     "using `torch.autograd.grad` with `torch._dynamo.config.trace_autograd_ops=False`": (
         "trace_autograd_ops"
     ),
@@ -313,6 +319,7 @@ FROM_OUTSIDE = frozenset(
         "HOP: Unsafe side effect",
         "HOP body output unsupported",
         "HOP: non-callable variable",
+        "Module-level backwards hooks require compiled autograd.",
         "torch.cond: differing branch outputs",
         "torch.cond: improper operands",
         "torch.cond: improper operands contents",

@@ -36,7 +36,7 @@ from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebu
 from stepper.analysis.sites import called_at, in_dynamo, own_frame
 from stepper.analysis.taken import function_of, taken, taken_by_call
 from stepper.analysis.walks import compilations
-from stepper.client.text import function_name, one_line, source_line
+from stepper.client.text import function_name, one_line, place_text, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.resume_names import resumed
@@ -468,6 +468,7 @@ class _Reader:
             indexes=how == FINDS,
             counts=how == COUNTS,
             taken=how if how not in (COUNTS, DECIDES, FINDS) else "",
+            next_break=self._next_break(found) if kinds[0] in {SHAPED, *NUMBER} else "",
             of_input=called is not None and self._is_of_an_input(found, called),
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             around_module=self._around_module(found) if row is not None else "",
@@ -556,6 +557,24 @@ class _Reader:
                 how = taken_by_call(rows, ip, state) if depth == 1 else ""
             if how or not is_returned(self._recording.code(frame.code), ip):
                 return how
+        return ""
+
+    def _next_break(self, found: GraphBreak) -> str:
+        """Where the function that goes on breaks before it computes anything; empty: it computes
+        something, or is not known to break."""
+        site, place = self._site(found), self.place_of(found)
+        inlined = self._recording.frame(self._recording.moment(found.moment).frame).parent
+        if site is None or place is None or inlined is not None:
+            return ""  # more of the function around that is computed before
+        code = self._resume_codes.get(site)
+        after = next((each for each in self._resuming if each.code == code), None)
+        attempts = () if after is None else self._recording.attempts(after.id)
+        for attempt in attempts:
+            if broken := self._recording.graph_breaks(attempt.id):
+                made = self._recording.nodes_made(attempt.id)
+                at = own_frame(broken[0].user_stack) or self.place_of(broken[0]) or place
+                computed = any(node.op != "placeholder" for node in made)
+                return "" if computed else place_text(at, self._recording.facts.cwd)
         return ""
 
     def _is_of_an_input(self, found: GraphBreak, called: Value) -> bool:

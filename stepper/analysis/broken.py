@@ -71,6 +71,9 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether a loop has as many rounds as the tensor that the instruction leaves has elements."""
     taken: str = ""
     """How Python itself takes the number that the instruction leaves, where no symbol would do."""
+    next_break: str = ""
+    """Where the graph breaks next, if nothing is computed before that: without this break it would
+    be split there; empty: something is computed, or that is not recorded."""
     of_input: bool = False
     """Whether the number is the only element of an input, of the dtype of a number of Python's: the
     setting makes it a symbol with the value of the call."""

@@ -209,6 +209,20 @@ def _size_counts(broken: Broken) -> Remedy | None:
     )
 
 
+def _next_break(broken: Broken) -> Remedy | None:
+    """What goes on after the break breaks before it computes anything: one graph less needs both
+    to go."""
+    if broken.kind not in {SHAPED, *NUMBER} or not broken.next_break:
+        return None
+    if broken.opname in SUBSCRIBES:
+        return None  # what can stand there instead needs no setting
+    return Remedy.telling(
+        f"torch._dynamo.config.{CHANGES[broken.kind].setting} = True alone only moves the break to "
+        f"{broken.next_break}, where the graph breaks next, before anything is computed: change "
+        "that, too; or do both outside of the compiled function, with what it returns"
+    )
+
+
 def _output_size(broken: Broken) -> Remedy | None:
     """An operator whose result has the size that it is told, if it is told one."""
     if broken.kind != SHAPED or broken.context != "aten.repeat_interleave.Tensor":
@@ -329,6 +343,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "no meta": _without_meta,
     "size decides": _size_decides,
     "size counts": _size_counts,
+    "next break": _next_break,
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,

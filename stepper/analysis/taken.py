@@ -39,8 +39,8 @@ _OF_TORCH = re.compile(r"G\['(?:torch|F)'\](?:\.nn\.functional)?\.(\w+)\Z")
 _IN_MODULE = re.compile(r"G\['(?:__import_)?(math|random)'\]\.(\w+)\Z")
 _FUNCTIONS = frozenset(
     {
-        "bin", "chr", "complex", "divmod", "frozenset", "hash", "hex", "id", "oct", "range",
-        "repr", "set", "str",
+        "bin", "chr", "complex", "divmod", "frozenset", "hash", "hex", "id", "oct", "print",
+        "range", "repr", "set", "str",
     }
 )  # fmt: skip
 """Builtin functions that take no symbol."""

@@ -45,6 +45,9 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
+_TO_COMPUTE_WITH = "where the program decides nothing by it"
+"""When a number can be a tensor: of a constant it is not recorded what is made of it, and whether
+the program decides by that."""
 
 
 def _none(it: Changing) -> Advice | None:
@@ -81,7 +84,7 @@ def _not_finite(it: Changing) -> Advice | None:
         return msgspec.structs.replace(advice, text=text)
     return it.advise(
         f"{text}, which has an entry of its own: keep {it.name} in a tensor, e.g. "
-        f"torch.tensor(float({text_of(odd[0])!r})), or accept both."
+        f"torch.tensor(float({text_of(odd[0])!r})), {_TO_COMPUTE_WITH}, or accept both."
     )
 
 
@@ -192,7 +195,8 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
         return None
     dynamic = Dynamic(it.history.capabilities.compile)
     # As a tensor an int could be no length of a slice, no index and no argument of many operators.
-    or_else = "" if it.all_are(int) else f" Or {have(it)} {it.name} as a tensor."
+    constant = it.all_are(int) or _decides(it)
+    or_else = "" if constant else f" Or {have(it)} {it.name} as a tensor, {_TO_COMPUTE_WITH}."
     return it.advise(
         f"{NOTHING_DYNAMIC} each value of {it.name} is compiled by itself. Leave that out, and "
         f"{compiler(it.history)} makes the number an input of the graph at its second value; with "
@@ -268,9 +272,12 @@ def _automatic(it: Changing) -> Advice | None:
 
 def _float(it: Changing) -> Advice | None:
     """A float that is a constant of each entry."""
-    if not _a_number(it) or not it.all_are(float):
+    if not _a_number(it) or not it.all_are(float) or _decides(it):
         return None
-    return it.advise(f"{have(it).capitalize()} {it.name} as a tensor: torch.tensor({it.name}).")
+    return it.advise(
+        f"{have(it).capitalize()} {it.name} as a tensor: torch.tensor({it.name}), "
+        f"{_TO_COMPUTE_WITH}."
+    )
 
 
 def _complex(it: Changing) -> Advice | None:
@@ -334,7 +341,7 @@ def _instead(it: Changing) -> str:
         )
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
-        return f"Keep {it.name} in a tensor (register_buffer){outside}."
+        return f"Keep {it.name} in a tensor (register_buffer), {_TO_COMPUTE_WITH}{outside}."
     effect = it.changed_inside
     set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
     return f"The program decides by {it.name}: do that outside of the compiled function{set_there}."
@@ -366,11 +373,18 @@ def _as_what_it_is_for(it: Changing) -> str:
     """What else a number can be than one of Python's: of a tensor nothing can be decided."""
     if _bounds_a_slice(it):
         return "take the slice outside of the compiled function"
-    return "hand over what is decided by it" if _decides(it) else "keep it in a tensor"
+    if _decides(it):
+        return "hand over what is decided by it"
+    return f"keep it in a tensor, {_TO_COMPUTE_WITH}"
 
 
 def _decides(it: Changing) -> bool:
-    """Whether the program compares the number, or branches on it."""
+    """Whether the program compares the number, or branches on it, as far as that is known: by what
+    was asked of a symbol, or where the guard on a constant comes from."""
+    size = _newest(it)
+    asked = size.symbol.conditions if size is not None and size.symbol is not None else ()
+    if any(step.kind is ShapeStepKind.GUARD for step in asked):
+        return True
     rows = (origin.instruction for origin in _origins(it))
     return any(
         row is not None and row.opname.startswith(("COMPARE_OP", "POP_JUMP_", "TO_BOOL"))

@@ -37,6 +37,7 @@ from tests.answers import (  # noqa: F401
     swept_fourth,
     swept_ninth,
     swept_seventh,
+    swept_sixteenth,
     swept_sixth,
     swept_tenth,
     swept_third,

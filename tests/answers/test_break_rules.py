@@ -51,6 +51,7 @@ AGAINST = {
     "drawn by numpy": "numpy_in_the_middle",
     "any, all": "divergence_that_checks",
     "size decides": "size_from_data",
+    "next break": "computed_before_it_is_printed",
     "size counts": "zeros_for_each_that_differs",
     "output size": "size_from_data",
     "marked": "decided_by_a_symbol",
