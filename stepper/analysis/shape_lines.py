@@ -393,15 +393,18 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
         return
     asked = [each for each in symbol.conditions if each.kind is not ShapeStepKind.UNDECIDED]
     steps = {step.id: step for step in (*size.fixed_by, *asked)}
-    shown = [steps[id] for id in sorted(steps)]
-    for step in shown[:_MOST_CONDITIONS]:
+    # What made it what it is is told whole; where all of them together leave one value, all do.
+    causes = steps if left is not None else {step.id for step in size.fixed_by}
+    # The later ones leave less: what follows from those before is not asked again.
+    rest = sorted((id for id in steps if id not in causes), reverse=True)
+    told = {*causes, *rest[: max(0, _MOST_CONDITIONS - len(causes))]}
+    shown = [steps[id] for id in sorted(told)]
+    if more := len(steps) - len(shown):
+        words = f"{plural(more, 'earlier condition')} not shown: symbols {symbol.name}"
+        yield Line(f"  … {words}", role="dim")
+    for step in shown:
         yield from step_lines(recording, step, asking=_ASKING)
-    if len(shown) > _MOST_CONDITIONS:
-        yield Line(
-            f"  … {plural(len(shown) - _MOST_CONDITIONS, 'more condition')}: symbols {symbol.name}",
-            role="dim",
-        )
-    yield from _others(recording, size, shown[:_MOST_CONDITIONS])
+    yield from _others(recording, size, shown)
 
 
 def _others(recording: Recording, size: Size, steps: Sequence[ShapeStep]) -> Iterator[Line]:

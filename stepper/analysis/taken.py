@@ -15,8 +15,9 @@ from typing import NamedTuple
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
 from stepper.analysis.sites import called_at, first_value
+from stepper.client.text import short_path
 from stepper.model.program import Instruction
-from stepper.model.trace import State, Translation
+from stepper.model.trace import Moment, State, Translation
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
@@ -63,7 +64,7 @@ _ENUMS = frozenset({"EnumMeta", "EnumType"})
 """Types of classes whose objects are found by their value."""
 _METHODS = frozenset({"add", "count", "discard", "get", "index", "insert", "pop", "remove"})
 """Methods of Python's containers that take no symbol."""
-_WITH_PLAIN = frozenset(
+WITH_PLAIN = frozenset(
     {
         "all", "alpha_dropout", "amax", "amin", "any", "argmax", "argmin", "argsort", "avg_pool1d",
         "batch_norm", "bernoulli", "cat", "chunk", "count_nonzero", "cross_entropy", "cummax",
@@ -84,6 +85,7 @@ _PLAIN_AT = {
     "topk": 1,
 }  # fmt: skip
 """Where that number stands, behind the tensor, of those that take a symbol elsewhere."""
+_TORCHS = "() of torch"
 _OF_NUMBERS = frozenset({"bit_length", "hex", "real", "to_bytes"})
 """Attributes of a number that a symbol lacks."""
 _SIZES = ("numel", "size")
@@ -119,10 +121,22 @@ def taken(recording: Recording, after: Translation, left: Sequence[Function | No
         if not rows[moment.ip].opname.startswith(_TAKING):
             continue
         how = _Taking(rows, moment.ip, recording.state(moment.id), number, left).how
+        if how.endswith(_TORCHS) and _is_inlined(recording, moment):
+            continue  # a function of the program's, of a module that has a name like torch's
         asked += 1
         if how or asked == _MOST:
             return how
     return ""
+
+
+def _is_inlined(recording: Recording, call: Moment) -> bool:
+    """Whether what is called is none of torch's functions: its own lines follow."""
+    if not recording.has(call.id + 1):
+        return False
+    frame = recording.frame(recording.moment(call.id + 1).frame)
+    if frame.parent != call.frame:
+        return False
+    return not short_path(recording.code(frame.code).filename).startswith("torch/")
 
 
 def taken_by_call(rows: Sequence[Instruction], at: int, state: State) -> str:
@@ -175,14 +189,14 @@ def function_of(state: State, value: Value) -> Function | None:
         name, place = of_torch[1], _PLAIN_AT.get(of_torch[1])
         # Before it stands the tensor, which is no argument of a method.
         place = None if place is None else place + 1
-        return Function(f"{name}() of torch", place) if name in _WITH_PLAIN else None
+        return Function(f"{name}{_TORCHS}", place) if name in WITH_PLAIN else None
     owner = state.values.get(value.items[0].value) if value.items else None
     name = value.brief.removeprefix(".")
     if owner is None or value.cls != "GetAttrVariable":
         return None
     if owner.tensor is not None or owner.type in _TENSORS:
         words = f"{name}() of a tensor"
-        return Function(words, _PLAIN_AT.get(name)) if name in _WITH_PLAIN else None
+        return Function(words, _PLAIN_AT.get(name)) if name in WITH_PLAIN else None
     if owner.type not in CONTAINERS | _HASHED or name not in _METHODS:
         return None
     return Function(f"{name}() of a {owner.type}")

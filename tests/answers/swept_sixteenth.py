@@ -4,6 +4,7 @@ breaks that follow one on the other, and others."""
 from __future__ import annotations
 
 import logging
+import types
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from torch._dynamo import config
 from tests.answers.cases import Run, case
 
 LEVEL = [1]
+F = types.ModuleType("of_the_programs_own")
+exec("def topk(x, times):\n    return x * times\n", vars(F))
 LOG = logging.getLogger(__name__)
 
 
@@ -64,7 +67,7 @@ def turn_of_each_second_step(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="LEVEL[0] changes: 1, 3, 5",
+    cause="LEVEL[0] grows: 1, 3, 5",
     advice="Hand LEVEL[0] over as an argument, or keep it in a tensor, where the program decides "
     "nothing by it",
     counts=(3, 2),
@@ -100,6 +103,21 @@ def hook_of_the_backward(run: Run) -> None:
     if run.remedied:
         config.compiled_autograd = True
     run.compile(Hooked())(ones(1, 2))
+
+
+@case(
+    "", "why-recompile",
+    cause="x.shape[1] grows: 64, 128, 256",
+    advice="Where that is on purpose, as with sizes padded to a few, an entry for each is the",
+    counts=(3, 2),
+)  # fmt: skip
+def padded_to_buckets(run: Run) -> None:
+    def summed_up(x: Any) -> Any:
+        return x.cumsum(1)  # cause
+
+    compiled = run.compile(summed_up, dynamic=None if run.remedied else False)
+    for length in (64, 128, 256):
+        compiled(ones(2, length))
 
 
 @torch.library.custom_op("tests_answers::interpolated", mutates_args=())
@@ -213,3 +231,65 @@ def found_and_then_printed(run: Run) -> None:
         return x[found] + 1
 
     picked(ones(3))
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=(
+        "x.shape[0] is 16: the conditions on sizes together leave nothing else",
+        "requires s77 <= 30", "requires Eq(Mod(s77, 8), 0)", "requires s77 > 12",
+        "requires s77 < 20",
+    ),
+    counts=(1, 1),
+    never=("condition not shown", "conditions not shown"),
+)  # fmt: skip
+def size_left_by_many_conditions(run: Run) -> None:
+    """As many as are asked have to do with it."""
+
+    def stepped_by_size(x: Any) -> Any:
+        size = x.shape[0]
+        for bound in range(30, 20, -1):
+            if size > bound:
+                x = x + bound
+        if size % 8 == 0 and size > 12:
+            x = x * 2
+        return x + 1 if size < 20 else x
+
+    run.compile(stepped_by_size, dynamic=True)(ones(16))
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is free: the symbol s77, 2 to 21", "requires s77 <= 21", "2 earlier"),
+    counts=(1, 1),
+)  # fmt: skip
+def size_below_many_bounds(run: Run) -> None:
+    """The last condition is the one that holds."""
+
+    def bounded_by_size(x: Any) -> Any:
+        for bound in range(30, 20, -1):
+            if x.shape[0] > bound:
+                x = x + bound
+        return x
+
+    run.compile(bounded_by_size, dynamic=True)(ones(16))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="keep the value a tensor; or, where the program decides nothing by it",
+    counts=(2, 1),
+    never=("of torch",),
+)  # fmt: skip
+def handed_to_an_own_function(run: Run) -> None:
+    """It has the name of one of torch's, in a module that has another's."""
+    if run.remedied:
+        config.capture_scalar_outputs = True
+
+    @run.compile
+    def multiplied(x: Any) -> Any:
+        times = (x * 2).sum().int().item()  # cause
+        return F.topk(x, times) + 1
+
+    multiplied(ones(3))

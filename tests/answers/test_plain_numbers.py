@@ -87,7 +87,7 @@ def test_a_symbol_does(expression: str) -> None:
 
 
 def test_each_function_was_run() -> None:
-    assert {re.findall(r"\.(\w+)\(", each)[0] for each in PLAIN} == taken._WITH_PLAIN
+    assert {re.findall(r"\.(\w+)\(", each)[0] for each in PLAIN} == taken.WITH_PLAIN
 
 
 def test_each_that_decides_by_data_is_known() -> None:
