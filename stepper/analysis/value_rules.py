@@ -45,9 +45,9 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
-_TO_COMPUTE_WITH = "where the program decides nothing by it"
-"""When a number can be a tensor: of a constant it is not recorded what is made of it, and whether
-the program decides by that."""
+_TO_COMPUTE_WITH = "where the program only computes with it"
+"""When a number can be a tensor: of a constant it is not recorded what is made of it, whether the
+program decides by that, say."""
 
 
 def _none(it: Changing) -> Advice | None:
@@ -328,7 +328,8 @@ def _int_of_a_module(it: Changing) -> Advice | None:
         f"{_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
         "its value: an index into a list, say, or the length of a loop."
     )
-    text = f"{setting} {instead}" if _bounds_a_slice(it) else f"{instead} {setting}"
+    first = _bounds_a_slice(it) or _is_handed_on(it)
+    text = f"{setting} {instead}" if first else f"{instead} {setting}"
     return it.advise(f"{why} {text}", changes=(_ATTRIBUTES_ARE_SYMBOLS,))
 
 
@@ -339,6 +340,12 @@ def _instead(it: Changing) -> str:
             f"In a tensor {it.name} would break the graph, as a bound of a slice: so kept, write "
             "there by index_copy_, at torch.arange of the length plus it."
         )
+    if _is_handed_on(it) and not _decides(it):
+        if it.newest.dynamic is False:
+            return (
+                "Call what takes it outside of the compiled function, or accept an entry for each."
+            )
+        return "An int that is an argument is one, too, from its second value on."
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
         return f"Keep {it.name} in a tensor (register_buffer), {_TO_COMPUTE_WITH}{outside}."
@@ -354,8 +361,8 @@ def _global_int(it: Changing) -> Advice | None:
         return None
     where = "a global" if found.end() == len(it.series.source) else "a part of a global"
     return it.advise(
-        f"An int that is {where} is a constant of the graph. Hand {it.name} over as an argument, "
-        f"or {_as_what_it_is_for(it)}."
+        f"An int that is {where} is a constant of the graph. Hand {it.name} over as an argument"
+        f"{_or_as_what_it_is_for(it)}."
     )
 
 
@@ -365,17 +372,18 @@ def _default_int(it: Changing) -> Advice | None:
         return None
     return it.advise(
         "An int that is the default of a function's argument is a constant of the graph. Take it "
-        f"from the function's closure, or {_as_what_it_is_for(it)}."
+        f"from the function's closure{_or_as_what_it_is_for(it)}."
     )
 
 
-def _as_what_it_is_for(it: Changing) -> str:
-    """What else a number can be than one of Python's: of a tensor nothing can be decided."""
+def _or_as_what_it_is_for(it: Changing) -> str:
+    """What else a number can be than one of Python's: of a tensor nothing can be decided, and not
+    every function takes one for an int."""
     if _bounds_a_slice(it):
-        return "take the slice outside of the compiled function"
+        return ", or take the slice outside of the compiled function"
     if _decides(it):
-        return "hand over what is decided by it"
-    return f"keep it in a tensor, {_TO_COMPUTE_WITH}"
+        return ", or hand over what is decided by it"
+    return "" if _is_handed_on(it) else f", or keep it in a tensor, {_TO_COMPUTE_WITH}"
 
 
 def _decides(it: Changing) -> bool:

@@ -117,7 +117,7 @@ def parameter_by_a_name_made_of_a_number(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.warm grows: 1, 2, 3",
-    advice="Keep self.warm in a tensor (register_buffer), where the program decides nothing by it.",
+    advice="Keep self.warm in a tensor (register_buffer), where the program only computes with it.",
     counts=(3, 1),
     never=("count outside",),
 )  # fmt: skip

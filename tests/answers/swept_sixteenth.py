@@ -42,7 +42,7 @@ def rate_that_is_compared_later(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.step grows: 0, 1, 2, 3",
-    advice="in a tensor (register_buffer), where the program decides nothing by it, or count "
+    advice="in a tensor (register_buffer), where the program only computes with it, or count "
     "outside of the compiled function",
     counts=(4, 2),
 )  # fmt: skip
@@ -68,8 +68,8 @@ def turn_of_each_second_step(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="LEVEL[0] grows: 1, 3, 5",
-    advice="Hand LEVEL[0] over as an argument, or keep it in a tensor, where the program decides "
-    "nothing by it",
+    advice="Hand LEVEL[0] over as an argument, or keep it in a tensor, where the program only "
+    "computes with it",
     counts=(3, 2),
 )  # fmt: skip
 def level_that_is_doubled(run: Run) -> None:
@@ -293,3 +293,31 @@ def handed_to_an_own_function(run: Run) -> None:
         return F.topk(x, times) + 1
 
     multiplied(ones(3))
+
+
+@case(
+    "", "why-recompile",
+    cause="self.most grows: 2, 3, 4",
+    advice="makes it a symbol, which helps unless something needs its value: an index into a "
+    "list, say, or the length of a loop. An int that is an argument is one, too",
+    counts=(3, 2),
+    never=("in a tensor",),
+)  # fmt: skip
+def most_likely_tokens(run: Run) -> None:
+    """torch.topk takes no tensor for it: the graph would break."""
+    if run.remedied:
+        config.allow_unspec_int_on_nn_module = True
+
+    class Sampling(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.most = 2
+
+        def forward(self, logits: Any) -> Any:
+            return logits.topk(self.most)[0].softmax(-1)  # cause
+
+    sampling = Sampling()
+    sampled = run.compile(sampling)
+    for most in (2, 3, 4):
+        sampling.most = most
+        sampled(ones(8))
