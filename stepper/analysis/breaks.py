@@ -27,6 +27,7 @@ from stepper.analysis.break_changes import Remedy
 from stepper.analysis.break_rules import RAISED, advised
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS, NUMBER, SHAPED, Broken
 from stepper.analysis.decisions import (
+    checked,
     decided_at,
     ends_a_loop,
     is_returned,
@@ -593,7 +594,8 @@ class _Reader:
     def _checks(self, found: GraphBreak) -> bool:
         moment = self._recording.moment(found.moment)
         code = self._recording.code(self._recording.frame(moment.frame).code)
-        if not raises_either_way(code.instructions, moment.ip):
+        by_number = kinds_of(found)[0] in NUMBER and checked(self._codes_to(found))
+        if not by_number and not raises_either_way(code.instructions, moment.ip):
             return False
         # What is caught on the way out is no error, but one more way to go on.
         frames = [frame for frame, _ in self._way_to(found)]

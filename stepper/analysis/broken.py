@@ -43,7 +43,8 @@ class Broken(msgspec.Struct, frozen=True):
     of_torch: bool = False
     """Whether that is torch's own."""
     checks: bool = False
-    """Whether the program does nothing but raise on one side of the condition."""
+    """Whether the program does nothing but raise on one side of the condition, or of that by which
+    it decides what the instruction leaves."""
     library: bool = False
     """Whether the line is none of the program's."""
     of_dynamo: bool = False

@@ -70,8 +70,8 @@ def _differentiated(broken: Broken) -> Remedy | None:
 
 
 def _check(broken: Broken) -> Remedy | None:
-    """A condition on data that only decides whether to raise."""
-    if broken.kind != BRANCHES or not broken.checks:
+    """A condition on data, or a number, that only decides whether to raise."""
+    if broken.kind not in {BRANCHES, *NUMBER} or not broken.checks:
         return None
     return Remedy(
         "put the check into the graph: torch._assert_async(condition, message), where the "

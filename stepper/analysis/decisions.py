@@ -45,6 +45,17 @@ def decided_at(way: Iterable[tuple[Code, int]]) -> tuple[Code, int] | None:
     return None
 
 
+def checked(way: Iterable[tuple[Code, int]]) -> bool:
+    """Whether the program only raises, or goes on, by what an instruction leaves, in its function
+    or, where that returns it, in the one that calls. `way`: as of `decided_at`."""
+    for code, at in way:
+        rows, found = code.instructions, _used(code.instructions, at + 1)
+        if not is_returned(code, at):
+            jumps = found is not None and rows[found].opname.startswith(JUMPS)
+            return found is not None and jumps and raises_either_way(rows, found)
+    return False
+
+
 def decides_from(rows: Sequence[Instruction], at: int) -> bool:
     """Whether a function decides by what an instruction of it leaves."""
     found = _used(rows, at + 1)

@@ -321,3 +321,49 @@ def most_likely_tokens(run: Run) -> None:
     for most in (2, 3, 4):
         sampling.most = most
         sampled(ones(8))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="put the check into the graph: torch._assert_async(condition, message)",
+    counts=(2, 1),
+    never=("capture_scalar_outputs = True, which",),
+)  # fmt: skip
+def asserted_not_to_be_nan(run: Run) -> None:
+    """With the setting it breaks at `not`."""
+
+    @run.compile
+    def doubled_if_finite(x: Any) -> Any:
+        doubled = x * 2
+        if run.remedied:
+            torch._assert_async(doubled.isnan().logical_not().all(), "nan")
+        else:
+            assert not doubled.isnan().any().item(), "nan"  # cause
+        return doubled + 1
+
+    doubled_if_finite(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="put the check into the graph: torch._assert_async(condition, message)",
+    counts=(2, 1),
+    never=("capture_scalar_outputs = True, which", "torch.cond"),
+)  # fmt: skip
+def raised_on_the_worst(run: Run) -> None:
+    """With the setting it breaks where the program decides whether to raise."""
+
+    @run.compile
+    def doubled_if_small(x: Any) -> Any:
+        doubled = x * 2
+        if run.remedied:
+            torch._assert_async(doubled.max() <= 5, "too large")
+            return doubled + 1
+        worst = doubled.max().item()  # cause
+        if worst > 5:
+            raise ValueError("too large")
+        return doubled + 1
+
+    doubled_if_small(ones(2))
