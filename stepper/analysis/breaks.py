@@ -564,9 +564,11 @@ class _Reader:
         """Where the function that goes on breaks before it computes anything; empty: it computes
         something, or is not known to break."""
         site, place = self._site(found), self.place_of(found)
-        inlined = self._recording.frame(self._recording.moment(found.moment).frame).parent
-        if site is None or place is None or inlined is not None:
-            return ""  # more of the function around that is computed before
+        if site is None or place is None:
+            return ""
+        moment = self._recording.moment(found.moment)
+        if self._recording.frame(moment.frame).parent is not None:
+            return ""  # what is inlined may compute more before the function goes on that calls it
         code = self._resume_codes.get(site)
         after = next((each for each in self._resuming if each.code == code), None)
         attempts = () if after is None else self._recording.attempts(after.id)
