@@ -84,6 +84,7 @@ IN_ANALYSIS = {
         "_called": "torch's: the source of what is called",
         "_decided": "CPython's names of instructions",
         "_follows": "CPython's names of instructions",
+        "_is_inlined": "where torch's files are",
         "_is_range_of_a_size": "torch's: the source of what is called",
         "_text_handed_on": "torch's: the source of what is called",
         "_handed_last": "torch's names of locals",
@@ -97,6 +98,7 @@ IN_ANALYSIS = {
         "is_returned": "CPython's names of instructions",
         "decides": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",
+        "checked": "CPython's names of instructions",
         "_used": "CPython's names of instructions",
     },
     "breaks.py": {
