@@ -283,11 +283,10 @@ def _index(broken: Broken) -> Remedy | None:
         return None
     if not broken.operands or not broken.operands <= _TENSORS:
         return None
-    words = (
+    return Remedy(  # with the setting, the symbol that it would be breaks the graph there
         "an index that is a tensor without dimensions is read as a number: take index_select(0, "
         "index), or keep a dimension in the index, [:1] in place of [0]"
     )
-    return Remedy(words) if symbol else Remedy(words + "; or {setting}", CHANGES[_OPERATOR].setting)
 
 
 def _as_number(broken: Broken) -> Remedy | None:

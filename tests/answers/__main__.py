@@ -1,7 +1,9 @@
 """Runs the programs of the bench: `python -m tests.answers [--remedied] [--swept] [NAME...]`.
 
 Printed is how many graphs each made, and how often Dynamo met what it does not support or did not
-compile a frame; with `--swept` also how many graphs those of the sweep made after the change."""
+compile a frame; with `--swept` also how many graphs those of the sweep made after the change. With
+`--with=SETTING` a setting of torch._dynamo.config is on, with `--with=dynamic` what is compiled is
+compiled with dynamic=True."""
 
 from __future__ import annotations
 
@@ -9,6 +11,7 @@ import contextlib
 import io
 import logging
 import sys
+from collections.abc import Iterable
 
 import torch
 from torch._dynamo.utils import counters
@@ -18,8 +21,10 @@ from tests.answers.cases import CASES, Case, Run
 from tests.answers.swept import SWEPT, recompiled
 from tests.ready_python import leave_processor_caches
 
+_WITH = "--with="
 
-def run(case: Case, *, remedied: bool) -> tuple[int, int]:
+
+def run(case: Case, *, remedied: bool, given: Iterable[str] = ()) -> tuple[int, int]:
     """Run a program in a Dynamo of its own; how many graphs it made, and how often there was
     trouble."""
     torch._dynamo.reset()
@@ -27,6 +32,11 @@ def run(case: Case, *, remedied: bool) -> tuple[int, int]:
     torch.manual_seed(0)
     made = Run(case.name, remedied=remedied)
     before = torch._dynamo.config.get_config_copy()
+    for setting in given:
+        if setting == "dynamic":
+            made.options["dynamic"] = True
+        else:
+            setattr(torch._dynamo.config, setting, True)
     try:
         with contextlib.redirect_stdout(io.StringIO()):
             case.program(made)
@@ -44,10 +54,11 @@ def run(case: Case, *, remedied: bool) -> tuple[int, int]:
 def main(words: list[str]) -> None:
     remedied = "--remedied" in words
     names = [word for word in words if not word.startswith("-")] or list(CASES)
+    given = [word.removeprefix(_WITH) for word in words if word.startswith(_WITH)]
     logging.disable(logging.WARNING)
     leave_processor_caches()
     for name in names:
-        print(name, *run(CASES[name], remedied=remedied))
+        print(name, *run(CASES[name], remedied=remedied, given=given))
     for name in SWEPT if "--swept" in words else ():
         print(name, recompiled(name))
 

@@ -388,6 +388,8 @@ def raised_and_caught(run: Run) -> None:
     cause=("Data dependent operator", "aten._local_scalar_dense"),
     advice="an index that is a tensor without dimensions is read as a number: take index_select",
     counts=(2, 1),
+    never=("change: an index that is a tensor without dimensions is read as a number: take "
+           "index_select(0, index), or keep a dimension in the index, [:1] in place of [0]; or",),
 )  # fmt: skip
 def index_without_dimensions(run: Run) -> None:
     """As in non-maximum suppression, and in the schedulers of diffusion models."""

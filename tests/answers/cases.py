@@ -66,6 +66,8 @@ class Run:
         self.graphs = 0
         self.errors = 0
         """How often what was compiled, or was to be, failed."""
+        self.options: dict[str, Any] = {}
+        """Options for all that is compiled, in place of the program's own."""
 
     def __call__(self, graph: Any, example_inputs: Any) -> Callable[..., Any]:
         """As a backend: run the graph as it is."""
@@ -85,7 +87,7 @@ class Run:
         """torch.compile, with the backend that counts."""
         import torch
 
-        return torch.compile(function, backend=self, **options)
+        return torch.compile(function, backend=self, **{**options, **self.options})
 
     @contextlib.contextmanager
     def failing(self) -> Iterator[None]:
