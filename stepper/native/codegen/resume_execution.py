@@ -245,7 +245,16 @@ def _write_instruction(codegen: PyCodegen, inst: Instruction, base: int) -> tupl
             codegen.call(inst.argval)
             count = 1
         else:
+            merges = inst.opname == "DICT_MERGE" and opcodes.CALLABLE_BELOW_NULL
+            if merges:  # its error names what is called, and it looks below the NULL for that
+                codegen.load_const(None)
+                for depth in (4, 3, 2):
+                    codegen.emit("SWAP", depth)
             codegen.output.append(program)
+            if merges:
+                codegen.emit("SWAP", 3)
+                codegen.pop_top()
+                codegen.emit("SWAP", 2)
             if inst.opname in ("CALL_KW", "CALL_FUNCTION_EX"):
                 count = 1
             else:
