@@ -27,6 +27,7 @@ from stepper.uncompiled import keep_out
 
 _FUNCTION: type = types.FunctionType
 _METHOD: type = types.MethodType
+_BUILTIN: type = types.BuiltinFunctionType
 _SIZE: type = torch.Size
 
 
@@ -238,7 +239,9 @@ def _is_set(value, /):
 def _says_nothing(value, /):
     """Whether it is of a class that has nothing to say when it is compared with a set or method."""
     kind = type(value)
-    return value is None or kind is list or kind is tuple or kind is dict or kind is str
+    if value is None or kind is list or kind is tuple or kind is dict or kind is str:
+        return True
+    return kind is int or kind is float or kind is bool or kind is _FUNCTION or kind is _BUILTIN
 
 
 @stands_for(OPERATIONS, *_of_views(operator.eq))

@@ -700,6 +700,14 @@ def _hasattr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTrack
     return ConstantVariable(has_attribute(tx, owner, name), **VariableTracker.propagate(args))
 
 
+_HAVE_WHAT_THEIR_CLASS_HAS = (
+    lists.BaseListVariable,
+    dicts.ConstDictVariable,
+    iter.IteratorVariable,
+    SymNodeVariable,
+)
+
+
 def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
     """Whether the value has an attribute of this name."""
     check = getattr(owner, "has_attribute", None)
@@ -709,7 +717,7 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
         return hasattr(owner.fn, name)
     if isinstance(owner, ConstantVariable):  # some say more than their classes have: unions
         return hasattr(owner.value, name)
-    if isinstance(owner, lists.BaseListVariable | dicts.ConstDictVariable | SymNodeVariable):
+    if isinstance(owner, _HAVE_WHAT_THEIR_CLASS_HAS):
         return has(owner.python_type(), name)
     raise owner.refuse("hasattr")
 

@@ -20,7 +20,7 @@ from stepper.native.guards.class_dicts import module_of
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.versions import ATTENTION_KINDS
-from stepper.support.words import Classes
+from stepper.support.words import Classes, one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -45,7 +45,7 @@ def is_nan(tracker: VariableTracker) -> bool:
     """Whether it is a number that is not equal to itself: whether it is the same object as another
     such number no guard tells."""
     return isinstance(tracker, ConstantVariable) and (
-        type(tracker.value) in (float, complex) and tracker.value != tracker.value
+        one_of(type(tracker.value), (float, complex)) and tracker.value != tracker.value
     )
 
 

@@ -9,6 +9,7 @@ import datetime
 import decimal
 import functools
 import importlib
+import itertools
 import operator
 import random
 import re
@@ -613,3 +614,17 @@ def test_what_is_not_there_is_told_in_the_words_of_python(of: Any) -> None:
     captured = native.optimize(run_graph)(asks_for_what_is_not_there)
     expected = asks_for_what_is_not_there(torch.ones(1), of)
     assert captured(torch.ones(1), of) == captured(torch.ones(1), of) == expected
+
+
+def asks_iterators(x: Any) -> Any:
+    asked: tuple[Any, ...] = (
+        iter([1]), iter({1: 2}), iter(range(3)), reversed([1]), zip([1], [2], strict=True),
+        enumerate([1]), itertools.tee([1])[0], (each for each in [1]),
+    )  # fmt: skip
+    names = "__copy__", "__length_hint__", "gi_frame"
+    return x + 1, [hasattr(each, name) for each in asked for name in names]
+
+
+def test_what_iterators_have_is_one_graph() -> None:
+    explanation = check(asks_iterators, torch.ones(2))
+    assert (explanation.graph_count, explanation.breaks) == (1, [])
