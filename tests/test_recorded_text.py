@@ -45,7 +45,6 @@ IN_ANALYSIS = {
         "_decorated": "the name of a module",
         "_disables": "the program's text, by its syntax",
         "changes_for": "torch's: the source of what is called",
-        "_inlined": "a path",
     },
     "break_changes.py": {
         "": "ours: the ways that a remedy names",
@@ -84,7 +83,6 @@ IN_ANALYSIS = {
         "_called": "torch's: the source of what is called",
         "_decided": "CPython's names of instructions",
         "_follows": "CPython's names of instructions",
-        "_is_inlined": "where torch's files are",
         "_is_range_of_a_size": "torch's: the source of what is called",
         "_text_handed_on": "torch's: the source of what is called",
         "_handed_last": "torch's names of locals",

@@ -21,11 +21,10 @@ from stepper.analysis.breaks import Cause
 from stepper.analysis.places import File, Files
 from stepper.analysis.recompile_remedies import setting_ways
 from stepper.analysis.replays import Way
-from stepper.analysis.sites import called_at
+from stepper.analysis.sites import called_at, in_torch
 from stepper.analysis.sources import spelled
 from stepper.client.names import brief_source
 from stepper.client.scratch import Edit
-from stepper.client.text import short_path
 from stepper.model.change import Admit, Change, Decorate, Setting
 from stepper.model.program import Code
 from stepper.model.trace import State
@@ -194,6 +193,6 @@ def _inlined(recording: Recording, state: State) -> Code | None:
     """The innermost inlined function that is not torch's own, which everything else needs, too."""
     for each in reversed(state.frames[1:]):
         code = recording.code(recording.frame(each.frame).code)
-        if not short_path(code.filename).startswith("torch/"):
+        if not in_torch(code.filename):
             return code
     return None

@@ -543,14 +543,13 @@ class _Reader:
         it, or where that returns it."""
         state = self._recording.state(found.moment)
         for depth, (frame, ip) in enumerate(self._way_to(found), 1):
-            resumed = self._resume_codes.get((frame.code, ip))
             values = (state.values.get(each) for each in state.frames[-depth].stack)
             left = [
                 function_of(state, value)
                 for value in values
                 if value is not None and value.cls != "NullVariable"
             ]
-            after = next((each for each in self._resuming if each.code == resumed), None)
+            after = self._going_on((frame.code, ip))
             if after is not None:
                 how = taken(self._recording, after, left)
             else:
@@ -559,6 +558,11 @@ class _Reader:
             if how or not is_returned(self._recording.code(frame.code), ip):
                 return how
         return ""
+
+    def _going_on(self, site: _Site) -> Translation | None:
+        """The first translation of what goes on after a break at a site; None: there is none."""
+        code = self._resume_codes.get(site)
+        return next((each for each in self._resuming if each.code == code), None)
 
     def _next_break(self, found: GraphBreak) -> str:
         """Where the function that goes on breaks before it computes anything; empty: it computes
@@ -569,8 +573,7 @@ class _Reader:
         moment = self._recording.moment(found.moment)
         if self._recording.frame(moment.frame).parent is not None:
             return ""  # what is inlined may compute more before the function goes on that calls it
-        code = self._resume_codes.get(site)
-        after = next((each for each in self._resuming if each.code == code), None)
+        after = self._going_on(site)
         attempts = () if after is None else self._recording.attempts(after.id)
         for attempt in attempts:
             if broken := self._recording.graph_breaks(attempt.id):

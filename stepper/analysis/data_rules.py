@@ -212,10 +212,8 @@ def _size_counts(broken: Broken) -> Remedy | None:
 def _next_break(broken: Broken) -> Remedy | None:
     """What goes on after the break breaks before it computes anything: one graph less needs both
     to go."""
-    if broken.kind not in {SHAPED, *NUMBER} or not broken.next_break:
-        return None
-    if broken.opname in SUBSCRIBES:
-        return None  # what can stand there instead needs no setting
+    if not broken.next_break or broken.opname in SUBSCRIBES:
+        return None  # what can stand in the place of an index needs no setting
     return Remedy.telling(
         f"torch._dynamo.config.{CHANGES[broken.kind].setting} = True alone only moves the break to "
         f"{broken.next_break}, where the graph breaks next, before anything is computed: change "

@@ -14,8 +14,7 @@ from typing import NamedTuple
 
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
-from stepper.analysis.sites import called_at, first_value
-from stepper.client.text import short_path
+from stepper.analysis.sites import called_at, first_value, in_torch
 from stepper.model.program import Instruction
 from stepper.model.trace import Moment, State, Translation
 from stepper.model.value import Value
@@ -136,7 +135,7 @@ def _is_inlined(recording: Recording, call: Moment) -> bool:
     frame = recording.frame(recording.moment(call.id + 1).frame)
     if frame.parent != call.frame:
         return False
-    return not short_path(recording.code(frame.code).filename).startswith("torch/")
+    return not in_torch(recording.code(frame.code).filename)
 
 
 def taken_by_call(rows: Sequence[Instruction], at: int, state: State) -> str:

@@ -51,7 +51,6 @@ _OF_CONTAINERS = frozenset(
     {*(_METHODS[each][0] for each in _COMPARES), "__add__", "__mul__", "__rmul__", "__or__"}
 )
 """Methods that do with an object what they do with the builtin container that it is."""
-_OF_SEQUENCES = (operator.add, operator.mul)
 _REPEATED = (list, tuple, str, bytes, bytearray)
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
 """What answers nothing to an object of the program."""
@@ -75,10 +74,9 @@ def user_operator(
         found = _answer(tx, a, f"__i{_METHODS[asked][0].strip('_')}__", b)
         if found is not None:
             return found
-    in_place = asked is not operation
     if operation is operator.ior and a.python_type() is dict:
         return None  # it asks nobody else
-    is_list = in_place and a.python_type() is list and asked in _OF_SEQUENCES
+    is_list = operation in (operator.iadd, operator.imul) and a.python_type() is list
     for one, name, other in _in_order(asked, a, b):
         owner = find(one.python_type(), name)[0]
         if is_list and one is a:
