@@ -190,8 +190,9 @@ class BuiltinVariable(VariableTracker):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
             return interpreted
-        of_c = type(self.fn) in METHODS_OF_C
-        if of_c and args and args[0].python_type() is self.fn.__objclass__:
+        kind = args[0].python_type() if args and type(self.fn) in METHODS_OF_C else None
+        of_user = kind is not None and isinstance(args[0], UserDefinedObjectVariable)
+        if kind and (kind is self.fn.__objclass__ or (not of_user and self._is_method_of(kind))):
             method = BoundBuiltinMethod(args[0], self.fn.__name__)
             return method.call_function(tx, args[1:], kwargs)
         if not kwargs and (told := self._told_by_torch(tx, args)) is not None:
@@ -203,6 +204,10 @@ class BuiltinVariable(VariableTracker):
             f"a call of {self.describe()}",
             "call it before or after the compiled function" if acts else "",
         )
+
+    def _is_method_of(self, kind: type) -> bool:
+        """Whether the function is what instances of the class have by its name."""
+        return lookup(kind, self.fn.__name__) is self.fn
 
     def _told_by_torch(self, tx: Translator, args: Arguments) -> VariableTracker | None:
         """What a function of torch's C says of its state, asked again by a guard; None: it is no

@@ -7,9 +7,11 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from stepper.native import polyfills
 from stepper.native.exc import NativeError
-from stepper.native.guards.class_dicts import lookup, module_of
+from stepper.native.guards.class_dicts import has, lookup, module_of
 from stepper.native.source import ConstantSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.support.words import Classes
@@ -39,7 +41,8 @@ def bound_method(tx: Translator, owner: VariableTracker, name: str) -> VariableT
     """A method of a builtin type, bound; or the type, by the name that each object has for it."""
     if name == "__class__":
         return tx.class_variable(owner)
-    if not callable(lookup(owner.python_type(), name)):
+    found = lookup(owner.python_type(), name)
+    if not callable(found) or name == "__new__":
         raise owner.refuse(f"attribute {name}")
     return BoundBuiltinMethod(owner, name, guards=owner.guards)
 
@@ -111,6 +114,17 @@ class BoundBuiltinMethod(VariableTracker):
     def python_type(self) -> type:
         return types.BuiltinMethodType
 
+    def unbound(self, owner: VariableTracker) -> UnboundMethodVariable | None:
+        """The method as the class of the value has it of which it was read; None: it was not read
+        of the class, or is a tensor's, which says the same either way."""
+        kind = self.obj.python_type()
+        if self.obj is not owner or issubclass(kind, torch.Tensor) or has(kind, "__getattr__"):
+            return None
+        found = lookup(kind, self.name)
+        if type(found) not in METHODS_OF_C:
+            return None
+        return UnboundMethodVariable(self, found, guards=self.guards)
+
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         kind = self.obj.python_type()
         function, count = _BY_FUNCTION.get(self.name, (None, 0))
@@ -130,3 +144,18 @@ class BoundBuiltinMethod(VariableTracker):
     def reconstruct(self, codegen: Codegen) -> None:
         codegen(self.obj)
         codegen.load_attr(self.name)
+
+
+@tracker_class
+class UnboundMethodVariable(VariableTracker):
+    """A method that is called at once, as the interpreter has it: below its object. What it refuses
+    names the class that has it, `dict.clear()`, and that of a bound one the class of the object."""
+
+    bound: BoundBuiltinMethod
+    method: object
+
+    def describe(self) -> str:
+        return self.bound.describe()
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_const(self.method)

@@ -33,6 +33,7 @@ from stepper.native.variables.builtin_methods import METHODS_OF_C, BoundBuiltinM
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import (
     ConstDictVariable,
+    DictViewVariable,
     key_of,
     pairs_of,
     tracker_of_key,
@@ -51,11 +52,12 @@ _BASES: tuple[type, ...] = (OrderedDict, defaultdict, dict, list, tuple, deque)
 
 _OF_DICTS = (
     "keys values items get pop setdefault update clear __init__ __getitem__ __setitem__ "
-    "__delitem__ __contains__ __len__ __iter__ __reversed__"
+    "__delitem__ __contains__ __len__ __iter__ __reversed__ __ior__"
 )
 _OF_SEQUENCES = "index count __getitem__ __contains__ __len__ __iter__"
 _OF_LISTS = (
-    f"{_OF_SEQUENCES} __init__ __setitem__ __delitem__ append extend pop remove reverse clear"
+    f"{_OF_SEQUENCES} __init__ __setitem__ __delitem__ append extend pop remove reverse clear "
+    "__iadd__"
 )
 _METHODS: dict[type, frozenset[str]] = {
     dict: frozenset(f"{_OF_DICTS} copy".split()),
@@ -66,7 +68,7 @@ _METHODS: dict[type, frozenset[str]] = {
     deque: frozenset(f"{_OF_LISTS} appendleft extendleft popleft rotate".split()),
 }
 """What is known of the builtin containers."""
-_BY_ITEM = frozenset({"__init__", "pop", "setdefault", "update"})
+_BY_ITEM = frozenset({"__init__", "__ior__", "pop", "setdefault", "update"})
 """Methods of `OrderedDict` that go through the methods for single items."""
 _OF_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__")
 
@@ -136,20 +138,22 @@ def call_inherited(
     base = container_of(kind)
     assert base is not None
     contents = owner.contents(tx)
+    if kwargs and name not in ("__init__", "update", "move_to_end", "popitem"):
+        raise owner.refuse(f"an argument of {name} by its name")
     match name, args:
         case "__init__", _:
             return _begin(tx, owner, contents, args, kwargs)
+        case "__getitem__" | "__setitem__" | "__delitem__", [key, *_] if (
+            base is deque and not _is_in(contents, key)
+        ):
+            raise owner.refuse("a missing item")
         case "__getitem__", [key]:
-            if base is deque and not _is_in(contents, key):
-                raise owner.refuse("a missing item")
             if has(kind, "__missing__") and not contents.contains(tx, key):
                 return owner.special(tx, "__missing__", [key])
             return contents.getitem(tx, key)
         case "__missing__", [key]:
             return _made_by_factory(tx, owner, contents, key)
         case "__setitem__", [key, value]:
-            if base is deque and not _is_in(contents, key):
-                raise owner.refuse("a missing item")
             contents.setitem(tx, key, value)
             return ConstantVariable(None)
         case "__contains__", [item]:
@@ -160,12 +164,17 @@ def call_inherited(
             return ConstantVariable(len(contents.items), guards=contents.guards)
         case "__iter__", [] if base is deque:
             return ElementIteratorVariable.begin(tx, contents)
+        case "__iter__" | "keys" | "values" | "items", [] if issubclass(base, dict):
+            which = name.replace("__iter__", "keys")
+            view = DictViewVariable(contents, which, owner, guards=contents.guards)  # type: ignore[arg-type]  # a tracker is a holder
+            return iterate(tx, view) if name == "__iter__" else view
         case "__iter__", []:
             return iterate(tx, contents)
+        case "__iadd__" | "__ior__", [_]:
+            call_inherited(tx, owner, "extend" if name == "__iadd__" else "update", args, {})
+            return owner  # type: ignore[return-value]  # a tracker is a holder
         case "move_to_end" | "popitem", _:
             return _reorder(tx, contents, name, args, kwargs)
-    if kwargs and name != "update":
-        raise owner.refuse(f"an argument of {name} by its name")
     if base is deque:
         return _of_deque(tx, owner, contents, name, args)
     return contents.call_method(tx, name, args, kwargs)
@@ -270,6 +279,8 @@ def _reorder(
     items = dict(contents.items)
     given = {"last": ConstantVariable(True), **kwargs}
     if name == "move_to_end":
+        if not args and "key" not in given:
+            raise contents.refuse(f"method {name}")
         key = given.pop("key", None) or args.pop(0)
     if len(args) > 1 or len(given) > 1:
         raise contents.refuse(f"method {name}")
@@ -285,7 +296,7 @@ def _reorder(
         return TupleVariable([key_taken, tx.realize(value)], guards=guards)
     found = key_of(tx, key)
     if found not in items:
-        raise observed(KeyError, found)
+        raise observed(KeyError, *(found if type(found) is tuple else (found,)))
     value = items.pop(found)
     items = {**items, found: value} if last else {found: value, **items}
     contents.become(tx, items, name, key)
@@ -309,6 +320,10 @@ class _BareVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         raise RestartAnalysis(self.place, "what is inside of an object lives on")
+
+    def fill(self, codegen: Codegen, name: str) -> None:
+        """What is used twice is filled."""
+        self.reconstruct(codegen)
 
 
 class BareDictVariable(_BareVariable, ConstDictVariable):
@@ -395,12 +410,18 @@ _C.set_skip(put_contents.__code__, "recursive")
 
 @tracker_class
 class InheritedMethodVariable(BoundBuiltinMethod):
-    """A method that an object's class leaves to its builtin base, bound."""
+    """A method that an object's class leaves to its builtin base, bound.
+
+    by_name: whether reading the attribute gives it.
+    known: whether it is one of a container's whose contents are known.
+    """
 
     by_name: bool
-    """Whether reading the attribute gives it."""
+    known: bool
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        if not self.known:
+            raise self.refuse("a call")
         owner: Holder = self.obj  # type: ignore[assignment]  # it is made for no others
         return call_inherited(tx, owner, self.name, args, kwargs)
 

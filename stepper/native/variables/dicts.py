@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -261,12 +262,24 @@ class DictViewVariable(HasBuiltinMethods):
     """The dictionary."""
     view: str
     """The name of the method that gives the view."""
+    owner: VariableTracker | None = None
+    """The object, where `base` is what an object holds that is a dictionary by inheritance."""
+
+    @property
+    def of(self) -> type:
+        """The class whose views it is one of."""
+        kind = dict if self.owner is None else self.owner.python_type()
+        return OrderedDict if issubclass(kind, OrderedDict) else dict
+
+    def of_nothing(self) -> Any:
+        """Such a view of an empty dictionary."""
+        return getattr(self.of(), self.view)()
 
     def python_type(self) -> type:
-        return type(getattr({}, self.view)())
+        return type(self.of_nothing())
 
     def parts(self) -> Sequence[VariableTracker]:
-        return [self.base]
+        return [self.owner or self.base]
 
     def newest(self, tx: Translator) -> ConstDictVariable:
         """The dictionary, as it is now."""
@@ -295,9 +308,9 @@ class DictViewVariable(HasBuiltinMethods):
         return any(tx.same_or_equal(each, item) for each in self.unpack(tx))
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen(self.base)
-        codegen.load_method(self.view)
-        codegen.call_method(0)
+        codegen.load_callable(getattr(self.of, self.view))
+        codegen(self.owner or self.base)
+        codegen.call(1)
 
 
 def refuse_unhashable(key: VariableTracker, put: Callable[..., object]) -> None:

@@ -226,7 +226,7 @@ class ExceptionVariable(VariableTracker):
         if found not in _TEXTS:
             raise self.refuse("the text")
         arguments = self._arguments(tx).unpack(tx)
-        if len(arguments) == 1 and isinstance(arguments[0], ConstantVariable):
+        if len(arguments) == 1:
             return fold(repr if found is KeyError.__str__ else str, arguments, {})
         return ConstantVariable("") if not arguments else fold(str, [self._arguments(tx)], {})
 

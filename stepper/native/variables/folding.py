@@ -68,6 +68,8 @@ def fold(
     except Exception as error:
         if comes_from_outside(error):
             raise
+        if type(error) is TypeError and "() takes " in str(error):
+            raise unimplemented(f"TypeError: {error}") from None  # it depends on how it is called
         raise observed_error(error) from None
     return wrap_constant(result, options["guards"])
 

@@ -194,7 +194,7 @@ class ElementIteratorVariable(IteratorVariable):
 
     def python_type(self) -> type:
         if isinstance(self.base, DictViewVariable):
-            view = getattr({}, self.base.view)()
+            view = self.base.of_nothing()
             return type(reversed(view) if self.back else iter(view))
         return type(iter(set()))
 

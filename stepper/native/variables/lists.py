@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -358,6 +359,8 @@ def index_of(key: VariableTracker) -> Any:
         if of_numpy or isinstance(value, int):
             return operator.index(value)
         raise unimplemented(f"TypeError: an index of type {type(value).__name__}")
+    if not isinstance(value, slice) and not -sys.maxsize <= value <= sys.maxsize:
+        raise unimplemented("an index that no sequence has")
     return value
 
 

@@ -15,7 +15,7 @@ import operator
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
-from stepper.native.exc import RestartAnalysis
+from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.source import CallSource, member
 from stepper.native.variables.base import (
     Arguments,
@@ -120,6 +120,8 @@ class SetVariable(HasBuiltinMethods):
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         if self.may_hold_objects and are_elements([item]):
             return False
+        if issubclass(item.python_type(), set):
+            raise self.refuse("a membership test of a set")
         return key_of(tx, item) in self.elements
 
     @property
@@ -154,7 +156,7 @@ class SetVariable(HasBuiltinMethods):
         if self.mutation_type is None:
             raise self.refuse(f"method {name}")
         elements = self.made_anew() if name == "pop" else set(self.elements)
-        result = getattr(elements, name)(*map(_elements, given))
+        result = _called(getattr(elements, name), given)
         new = SetVariable(
             self.begun, (*self.steps, (name, *given)), frozenset(elements),
             source=self.source, mutation_type=self.mutation_type, **self.propagate(self, because),
@@ -196,6 +198,8 @@ class SetVariable(HasBuiltinMethods):
             if items and are_elements(items):
                 return self.of_objects().call_method(tx, name, args, kwargs)
         match name, args:
+            case "discard" | "remove", [item] if issubclass(item.python_type(), set):
+                raise self.refuse(f"method {name} with a set")  # it is taken as a frozenset
             case "add" | "discard" | "remove", [item]:
                 if name == "remove" and key_of(tx, item) not in self.elements:
                     raise observed(KeyError, key_of(tx, item))
@@ -270,7 +274,7 @@ def made_by(
     if kind is frozenset and len(args) == 1 and args[0].python_type() is frozenset:
         return args[0]
     mutation = ValueMutationNew() if kind is set else None
-    elements = frozenset(function(*map(_elements, given)))
+    elements = frozenset(_called(function, given))
     options = VariableTracker.propagate(args)
     return SetVariable((function, *given), (), elements, mutation_type=mutation, **options)
 
@@ -322,6 +326,14 @@ def _elements(given: object) -> Any:
     if isinstance(given, SetVariable):
         return given.python_type()(given.elements)
     return given
+
+
+def _called(function: Callable[..., Any], given: Iterable[object]) -> Any:
+    """What a method, or a class, gives of sets."""
+    try:
+        return function(*map(_elements, given))
+    except TypeError as error:
+        raise unimplemented(f"TypeError: {error}") from None
 
 
 def _is_of_before(given: object) -> bool:

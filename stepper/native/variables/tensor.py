@@ -233,6 +233,8 @@ class TensorVariable(VariableTracker):
         if not self.fake.requires_grad and name != "grad":
             return ConstantVariable(True if name == "is_leaf" else None, guards=self.guards)
         arg = tx.output.graphargs.get(self.proxy.node)
+        if arg is None and name == "is_leaf":
+            return ConstantVariable(self.fake.is_leaf, guards=self.guards)
         source = None if arg is None else arg.source
         if arg is None or source is None or source is not self.source:
             raise self.refuse(f"attribute {name}")

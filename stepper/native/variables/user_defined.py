@@ -61,7 +61,11 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod, GenericAliasVariable
+from stepper.native.variables.builtin_methods import (
+    METHODS_OF_C,
+    BoundBuiltinMethod,
+    GenericAliasVariable,
+)
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.descriptors import (
     gets_by_python,
@@ -492,12 +496,13 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             plain = first is kind and not self.has_getattribute() and self.source is not None
             own = AttrSource(self._source(), name) if plain else None
             return UserMethodVariable(function, self, source=own, **options)
-        if containers.inherits(whole, name, start):
-            by_name = first is kind
-            return containers.InheritedMethodVariable(self, name, by_name, guards=self.guards)
-        if found is REDUCE and is_reduced_plainly(whole):
-            tx.output.chosen(tx.build(MAKER, polyfills.NEW_OBJECT).guards)
-            return BoundBuiltinMethod(self, name, guards=self.guards)
+        if type(found) in METHODS_OF_C:
+            known = containers.inherits(whole, name, start)
+            if found is REDUCE and is_reduced_plainly(whole):
+                tx.output.chosen(tx.build(MAKER, polyfills.NEW_OBJECT).guards)
+                return BoundBuiltinMethod(self, name, guards=self.guards)
+            given = (self, name, first is kind, known)
+            return containers.InheritedMethodVariable(*given, guards=self.guards)
         if has(type(found), "__get__"):
             return self._described(tx, name, found)
         return tx.build(source, found).with_guards(self.guards)

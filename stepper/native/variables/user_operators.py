@@ -149,7 +149,8 @@ def _answer(
         if equal is None:
             return None
         return ConstantVariable(not equal.truth(tx), guards=equal.guards)
-    if not one.has_special(name) or containers.inherits(type(one.value), name):
+    inherited = containers.inherits(type(one.value), name) and not name.startswith("__i")
+    if inherited or not (one.has_special(name) or containers.inherits(type(one.value), name)):
         raise one.refuse(f"method {name}")
     said = one.special(tx, name, [other])
     nothing = isinstance(said, ConstantVariable) and said.value is NotImplemented

@@ -13,6 +13,7 @@ from stepper.native.variables.base import (
     NullVariable,
     VariableTracker,
 )
+from stepper.native.variables.builtin_methods import UnboundMethodVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import NestedUserFunctionVariable
@@ -48,6 +49,9 @@ class CallInstructions(ContainerInstructions, NameInstructions, OperatorInstruct
         else:
             fn = first
             args.insert(0, second)
+        if isinstance(fn, UnboundMethodVariable):
+            fn = fn.bound
+            del args[0]
         positional = len(args) - len(names)
         kwargs = dict(zip(names, args[positional:], strict=True))
         self.call_function(fn, args[:positional], kwargs)

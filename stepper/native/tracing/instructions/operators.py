@@ -19,6 +19,7 @@ from stepper.native.variables.base import (
     VariableTracker,
 )
 from stepper.native.variables.builtin import BuiltinVariable, binary_op
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import (
@@ -174,8 +175,12 @@ class OperatorInstructions(Translator):
         return owner.var_getattr(self, name).with_guards(owner.guards)
 
     def LOAD_METHOD(self, inst: Instruction) -> None:
-        found = self._attribute(self.pop(), inst.argval)
-        if opcodes.CALLABLE_BELOW_NULL:
+        owner = self.pop()
+        found = self._attribute(owner, inst.argval)
+        if isinstance(found, BoundBuiltinMethod) and (unbound := found.unbound(owner)) is not None:
+            self.push(unbound)
+            self.push(owner)
+        elif opcodes.CALLABLE_BELOW_NULL:
             self.push(found)
             self.push(NullVariable())
         else:
