@@ -81,15 +81,18 @@ IN_ANALYSIS = {
     "taken.py": {
         "": "torch's: the source of what is called",
         "_called": "torch's: the source of what is called",
+        "_by_node": "torch's names of operators",
+        "_computes": "torch's: the source of what is called",
         "_decided": "CPython's names of instructions",
+        "_followed": "CPython's names of instructions",
         "_follows": "CPython's names of instructions",
         "_is_range_of_a_size": "torch's: the source of what is called",
         "_text_handed_on": "torch's: the source of what is called",
         "_handed_last": "torch's names of locals",
         "_handed_on": "torch's: the source of what is called",
         "function_of": "torch's: the source of what is called",
+        "computed": "CPython's names of instructions",
         "how": "CPython's names of instructions",
-        "taken": "CPython's names of instructions",
     },
     "decisions.py": {
         "_after": "CPython's names of instructions",
@@ -166,7 +169,6 @@ IN_ANALYSIS = {
         "said_inside": "torch's message",
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
-        "_written_inside": "torch's message, and its names of operators and sources",
         "_noticed_late": "torch's message",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",
@@ -363,6 +365,10 @@ IN_ANALYSIS = {
         "": "torch's sources",
         "resolved": "torch's sources",
         "moved": "torch's sources",
+    },
+    "written_inside.py": {
+        "": "torch's names of operators",
+        "written_inside": "torch's message, and its names of operators and sources",
     },
     "views.py": {"": "the definitions of the views"},
 }

@@ -36,6 +36,7 @@ _TEXT = 300
 _WHOLE = 6
 """Breaks of one cause that are all told; of more the first of them are."""
 _OF_MANY = 4
+_NO_FEWER = " (no fewer graphs: all that is computed lies on one side of the break)"
 
 
 Trying = Callable[[Cause], Told]
@@ -70,6 +71,7 @@ def break_lines(
         came = [f"{plural(splits, 'graph')} split"] if splits else []
         came += [f"{plural(frames, 'frame')} given up"] if frames else []
         came += [f"{plural(failed, 'compilation')} failed"] if failed else []
+        came = came or ["no graph split"]
         yield Line(
             f"{plural(times, 'graph break')} of {plural(len(found), 'cause')}: {', '.join(came)}",
             role="title",
@@ -129,7 +131,8 @@ def _cause(
     proven, change = enough(tried), cause.change
     if not proven and change is not None and (left := change.without(in_vain(tried))) is not None:
         label = "change" if trying is None else "change, not proven"
-        yield Line(f"   {label}: {left}", cause.moment)
+        but = _NO_FEWER if cause.splits_none else ""
+        yield Line(f"   {label}: {left}{but}", cause.moment)
     elif _unreached(cause) and not proven:
         first = cause.occurrences[0].translation
         caller = own_frame(first.python_stack)
@@ -197,6 +200,8 @@ def cost_text(cause: Cause) -> str:
     parts = []
     if cause.splits:
         parts.append(f"{plural(cause.splits, 'graph')} split")
+    elif cause.splits_none:
+        parts.append("no graph split")
     if cause.given_up:
         parts.append(f"{plural(cause.given_up, 'frame')} run uncompiled")
     if cause.failed:

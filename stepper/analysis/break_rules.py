@@ -37,6 +37,7 @@ _OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
 _LOGGER = re.compile(r"method: <Logger ([\w.]+) \(\w+\)>\.(\w+), args: ")
 _ASKING = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
 """Methods of a logger with which nothing is logged."""
+_ASKED = "Call to `torch._dynamo.graph_break()`"
 _ALIASING = "Encountered aliasing during higher order op tracing"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
 _METHOD_CALL = "Unsupported method call"
@@ -277,6 +278,16 @@ def _entered(broken: Broken) -> Remedy | None:
     )
 
 
+def _asked_by_a_library(broken: Broken) -> Remedy | None:
+    """A library asks for the break itself, as torch's optimizers do."""
+    if not broken.library or broken.kind != _ASKED:
+        return None
+    return Remedy(
+        "leave it: the library asks for this break itself, as torch's optimizers do, and compiles "
+        "what lies behind it in a graph of its own"
+    )
+
+
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
     copies = broken.kind in _COPYING and "copy" not in broken.leads_there  # asdict, say
@@ -489,6 +500,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "any, all": _of_each,
     "manager": _manager,
     "entered by a stack": _entered,
+    "asked by a library": _asked_by_a_library,
     "library": _inside_library,
     "lacking": _lacking,
     "metaclass": _made_without,

@@ -35,8 +35,10 @@ from stepper.analysis.decisions import (
 )
 from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebuilt
 from stepper.analysis.sites import called_at, in_dynamo, own_frame
+from stepper.analysis.split_graphs import SplitGraphs
 from stepper.analysis.taken import function_of, taken, taken_by_call
 from stepper.analysis.walks import compilations
+from stepper.analysis.written_inside import written_inside
 from stepper.client.text import function_name, one_line, place_text, source_line
 from stepper.model.break_words import HANDLING, context_of, explanation_of, kinds_of
 from stepper.model.program import Code, Instruction, PythonFrame
@@ -63,6 +65,7 @@ _AROUND = {
 """Files of what torch has around a module, of which the graph breaks on the way to it."""
 _FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
 _SORTED = "['sorted']"
+_WRITTEN = "Encountered input mutation during higher order op tracing"
 _LACKS = re.compile(r"AttributeError\(\"'(\w+)' object has no attribute ")
 _MAKING = "instantiate_user_defined_class_object"
 """The function of Dynamo's that calls `__new__` and `__init__` of a class."""
@@ -91,10 +94,18 @@ class Occurrence(msgspec.Struct, frozen=True):
     """The earlier break that leaves a call to Python, by which the function that breaks is run, so
     that it is compiled by itself; None: none is known, or the function is called by the program."""
 
+    lies_between: bool
+    """Whether there are graphs on more than one side of it."""
+
     @property
     def splits(self) -> bool:
         """Whether the frame is compiled in parts because of it."""
         return is_split(self.found, self.translation)
+
+    @property
+    def splits_graph(self) -> bool:
+        """Whether these parts have more than one graph."""
+        return self.splits and self.lies_between
 
     @property
     def failed(self) -> bool:
@@ -146,7 +157,12 @@ class Cause(msgspec.Struct, frozen=True):
     @property
     def splits(self) -> int:
         """How many graphs it split in two."""
-        return sum(each.splits for each in self.occurrences)
+        return sum(each.splits_graph for each in self.occurrences)
+
+    @property
+    def splits_none(self) -> bool:
+        """Whether all graphs are on one side of it, each time: there are no fewer without it."""
+        return all(each.splits and not each.lies_between for each in self.occurrences)
 
     @property
     def given_up(self) -> int:
@@ -300,8 +316,7 @@ class _Reader:
         """The breaks after which each resume function goes on, in order, by its code."""
         found: dict[int, list[GraphBreak]] = {}
         for each in self._recording.graph_breaks():
-            site = self._site(each)
-            code = None if site is None else self._resume_codes.get(site)
+            code = self._resume_code(each)
             if code is not None:
                 found.setdefault(code, []).append(each)
         return found
@@ -315,6 +330,10 @@ class _Reader:
             if recording.attempt(each.attempt).translation < item.id
         )
         return next(found, None)
+
+    def _resume_code(self, found: GraphBreak) -> int | None:
+        site = self._site(found) if found.resumes else None
+        return None if site is None else self._resume_codes.get(site)
 
     def _site(self, found: GraphBreak) -> _Site | None:
         """The code of the frame that breaks, and the index of its own instruction."""
@@ -378,11 +397,18 @@ class _Reader:
         row, place = self._shown(found), self.place_of(found)
         return row is not None and place is not None and _line(row[1]) == _line(place)
 
+    def _blamed(self, found: GraphBreak) -> MomentId:
+        """The moment of the instruction to blame: where Dynamo breaks, or what a function writes
+        into that is an operator's."""
+        if kinds_of(found)[0] != _WRITTEN:
+            return found.moment
+        return written_inside(self._recording, found.reason, found.attempt) or found.moment
+
     def _instruction(self, found: GraphBreak) -> tuple[Instruction, PythonFrame, str] | None:
         recording = self._recording
         if not recording.has(found.moment):
             return None
-        moment = recording.moment(found.moment)
+        moment = recording.moment(self._blamed(found))
         code = recording.code(recording.frame(moment.frame).code)
         row = code.instructions[moment.ip]
         place = PythonFrame(code.filename, row.line or code.first_line, code.label)
@@ -429,7 +455,7 @@ class _Reader:
             facts=facts,
             place=row[1] if row else self.place_of(first),
             source=row[2] if row else self._source_of(first),
-            moment=first.moment,
+            moment=self._blamed(first),
             instruction=row[0] if row else None,
             occurrences=tuple(self._occurrence(each) for each in group),
             comes_of=earlier,
@@ -480,7 +506,7 @@ class _Reader:
         )
 
     def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:
-        state = self._recording.state(found.moment)
+        state = self._recording.state(self._blamed(found))
         taken = (row.arg or 0) if row.opname.startswith("CALL") else _OPERANDS
         values = map(state.values.get, state.top.stack[-taken:] if taken else ())
         return frozenset(value.cls for value in values if value is not None)
@@ -594,7 +620,7 @@ class _Reader:
         return tensor.dtype in _OF_PYTHONS_NUMBERS
 
     def _called(self, found: GraphBreak, row: Instruction) -> Value | None:
-        return called_at(self._recording.state(found.moment), row)
+        return called_at(self._recording.state(self._blamed(found)), row)
 
     def _checks(self, found: GraphBreak) -> bool:
         moment = self._recording.moment(found.moment)
@@ -612,9 +638,8 @@ class _Reader:
         item = recording.translation(attempt.translation)
         thrown_away = bool(attempt.restart_reason) or not found.resumes
         resumed: Iterable[Translation] = ()
-        site = self._site(found)
-        code = self._resume_codes.get(site) if site is not None else None
-        if found.resumes and code is not None:
+        code = self._resume_code(found)
+        if code is not None:
             resumed = (each for each in self._resuming if each.code == code and each.id > item.id)
         wasted = self._length(attempt) if thrown_away else 0
         left_by = self.left_by(item)
@@ -623,7 +648,12 @@ class _Reader:
             left_by = self.left_by(
                 recording.translation(recording.attempt(left_by.attempt).translation)
             )
-        return Occurrence(found, item, wasted, tuple(resumed), left_by)
+        lies_between = self._graphs.lies_between(found, item)
+        return Occurrence(found, item, wasted, tuple(resumed), left_by, lies_between)
+
+    @cached_property
+    def _graphs(self) -> SplitGraphs:
+        return SplitGraphs(self._recording, self.break_before, self._resume_code, self.left_by)
 
     def asked_at(self, found: GraphBreak) -> tuple[str, int] | None:
         """The program's own line that leads to one of a library's: what to change is there. Of what

@@ -132,6 +132,20 @@ def _range_of_symbols(broken: Broken) -> Remedy | None:
     )
 
 
+def _of_an_input(broken: Broken) -> Remedy | None:
+    """Python itself takes a number that is all that an input holds: with the setting, it is a
+    symbol with the value of the call."""
+    needed = broken.decides or broken.indexes or broken.taken
+    if broken.kind not in NUMBER or not broken.of_input or not needed:
+        return None
+    return Remedy(
+        "the number is all that an input of the function holds: hand it over as a number of "
+        "Python, with .item() before the call, which gets an entry for each value that is needed; "
+        "or {setting}, with which it gets those, too",
+        CHANGES[broken.kind].setting,
+    )
+
+
 def _decision(broken: Broken) -> Remedy | None:
     """A tensor becomes a number, and the program decides by it: as a symbol, it would break there,
     too."""
@@ -151,7 +165,7 @@ def _decision(broken: Broken) -> Remedy | None:
 
 def _taken(broken: Broken) -> Remedy | None:
     """A tensor becomes a number, which Python itself takes: a symbol would not do there."""
-    if broken.kind not in NUMBER or not broken.taken or broken.of_input:
+    if broken.kind not in NUMBER or not broken.taken:
         return None
     return Remedy.telling(
         f"Python itself takes the number, which is data ({broken.taken}), and no setting helps: "
@@ -194,6 +208,18 @@ def _size_decides(broken: Broken) -> Remedy | None:
         "the program decides by how many elements come out, which is data: its setting moves the "
         "break to that line; count with tensors (mask.sum()), and decide with torch.where (both "
         "sides computed), or torch.cond for two functions"
+    )
+
+
+def _size_taken(broken: Broken) -> Remedy | None:
+    """Python itself takes how many elements an operator leaves, where no symbol would do."""
+    if broken.kind != SHAPED or not (broken.indexes or broken.taken):
+        return None
+    how = "to find an element by it" if broken.indexes else broken.taken
+    return Remedy.telling(
+        f"Python itself takes how many elements come out, which is data ({how}): its setting moves "
+        "the break there; count with tensors (mask.sum()), and use functions of torch's on that, "
+        "or do it outside of the compiled function"
     )
 
 
@@ -333,6 +359,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "round": _one_round,
     "range": _rounds,
     "range of symbols": _range_of_symbols,
+    "number of an input": _of_an_input,
     "decision": _decision,
     "taken": _taken,
     "Python value": _python_value,
@@ -340,6 +367,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "no meta": _without_meta,
     "size decides": _size_decides,
     "size counts": _size_counts,
+    "size taken": _size_taken,
     "next break": _next_break,
     "output size": _output_size,
     "marked": _marked,

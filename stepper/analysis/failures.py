@@ -18,6 +18,7 @@ from stepper.analysis.handed_on import name_inside
 from stepper.analysis.shapes import Size, cause_of, sizes
 from stepper.analysis.sites import Site, in_torch, way_to
 from stepper.analysis.walks import compilations
+from stepper.analysis.written_inside import IN_PLACE, written_inside
 from stepper.client.frame_names import compiled_name, is_meant
 from stepper.client.text import plural, source_line
 from stepper.model.failure import OUTSIDE, FailedStage, Failure
@@ -52,10 +53,6 @@ _REFUSED_CALL = re.compile(
 _RAISED_BY_PROGRAM = "Developer debug context: raised exception "
 _LATE = re.compile(r"kernel errors might be asynchronously reported")
 """How torch words that a device works on while the program goes on, and so fails unnoticed."""
-_WRITTEN_INSIDE = re.compile(r"Input mutation detected at \[(?P<inputs>[\w, ]+)\] in")
-_CHANGED_INSIDE = re.compile(r"Attribute '(?P<attribute>\w+)' on an outer-scope object was changed")
-_IN_PLACE = re.compile(r"(?:[\w.]*[a-z0-9]_|operator\.(?:i\w+|setitem))")
-"""How operators are called that write into what they are given."""
 _COUNTED = ("CALL", "BUILD_")
 _TAKES_ONE = ("POP_JUMP_", "JUMP_IF_", "TO_BOOL", "UNARY_")
 _MOST_OPERANDS = 6
@@ -382,8 +379,9 @@ def _blamed(
 ) -> tuple[MomentId, bool]:
     """The moment whose instruction is to blame, and whether that is known."""
     if failure.stage in (FailedStage.TRACING, FailedStage.EXPORT):
-        inside = None if item is None else _written_inside(recording, failure, item)
-        return failure.moment if inside is None else inside, True
+        attempts = () if item is None else recording.attempts(item.id)
+        inside = attempts and written_inside(recording, failure.message, attempts[-1].id)
+        return inside or failure.moment, True
     if failure.stage is FailedStage.GUARDS and item is not None:
         for size in fixed_sizes(recording, item):
             if size.value:
@@ -419,28 +417,9 @@ def _writer(recording: Recording, failure: Failure, item: Translation) -> Node |
     found = [
         node
         for node in nodes
-        if node.inputs and node.inputs[0] in made and _IN_PLACE.fullmatch(node.target)
+        if node.inputs and node.inputs[0] in made and IN_PLACE.fullmatch(node.target)
     ]
     return found[0] if len(found) == 1 else None
-
-
-def _written_inside(recording: Recording, failure: Failure, item: Translation) -> MomentId | None:
-    """Where something is first written into what an operator's function is given, or to an
-    attribute of what is outside of it, which torch.cond and the like do not allow; None: torch says
-    nothing of the kind, or it is not recorded."""
-    attempts = recording.attempts(item.id)
-    if not attempts:
-        return None
-    if (said := _WRITTEN_INSIDE.search(failure.message)) is not None:
-        given = set(said["inputs"].split(", "))
-        nodes = (node for node in recording.nodes(None, attempt=attempts[-1].id) if node.graph)
-        writing = (node for node in nodes if _IN_PLACE.fullmatch(node.target))
-        return next((node.moment for node in writing if given & {*node.inputs[:1]}), None)
-    if (said := _CHANGED_INSIDE.search(failure.message)) is not None:
-        changed = f".{said['attribute']}"
-        effects = recording.side_effects(None, attempt=attempts[-1].id)
-        return max((each.moment for each in effects if each.name.endswith(changed)), default=None)
-    return None
 
 
 def _operator(node: Node) -> str:

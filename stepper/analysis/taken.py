@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
 from stepper.analysis.sites import called_at, first_value, in_torch
 from stepper.model.program import Instruction
-from stepper.model.trace import Moment, State, Translation
+from stepper.model.trace import Attempt, Moment, MomentId, Node, State, Translation
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
@@ -87,6 +88,13 @@ _PLAIN_AT = {
 _TORCHS = "() of torch"
 _OF_NUMBERS = frozenset({"bit_length", "hex", "real", "to_bytes"})
 """Attributes of a number that a symbol lacks."""
+_NUMBERS = frozenset({"float", "int"})
+"""Types of what is computed with a number; Dynamo has one tracker for each True of a program."""
+_COMPUTING = frozenset({"abs", "float", "int", "len", "max", "min", "round", "sum"})
+"""Builtin functions that make a symbol of a symbol, or of a tensor whose size is one."""
+_MAKING_NODES = ("call_function", "call_method")
+_SIZE = "SizeVariable"
+"""The tracker of a tensor's size."""
 _SIZES = ("numel", "size")
 """Methods of a tensor that say its size."""
 _FORMATTING = ("FORMAT_SIMPLE", "FORMAT_VALUE", "FORMAT_WITH_SPEC")
@@ -96,7 +104,7 @@ _LEADING_TO_A_SIZE = ("BINARY_SUBSCR", "CACHE", "KW_NAMES", "LOAD_CONST", "PRECA
 _TAKING = (
     *_FORMATTING, *_KEYED, "BINARY_OP", "BINARY_SLICE", "BUILD_LIST", "BUILD_MAP", "BUILD_SET",
     "BUILD_SLICE", "CALL", "COMPARE_OP", "CONTAINS_OP", "GET_ITER", "LOAD_ATTR", "LOAD_METHOD",
-    "TO_BOOL", "UNARY_INVERT", "UNARY_NOT", *JUMPS,
+    "TO_BOOL", "UNARY_INVERT", "UNARY_NEGATIVE", "UNARY_NOT", "UNPACK_SEQUENCE", *JUMPS,
 )  # fmt: skip
 _BEFORE_A_CALL = ("CACHE", "KW_NAMES", "PRECALL")
 _BETWEEN = ("BUILD_STRING", "CACHE", "LOAD_CONST", "PRECALL", "TO_BOOL")
@@ -113,19 +121,65 @@ def taken(recording: Recording, after: Translation, left: Sequence[Function | No
     if not attempts or not recording.has(begin := attempts[-1].first_moment):
         return ""
     number = _handed_last(recording.state(begin))
-    end = recording.newest if attempts[-1].last_moment is None else attempts[-1].last_moment
+    return _followed(recording, attempts[-1], begin, number, left) if number else ""
+
+
+def taken_from(recording: Recording, begin: MomentId, number: str) -> str:
+    """How Python itself takes a number of a source from a moment on, as `taken` says it."""
+    attempt = recording.attempt(recording.frame(recording.moment(begin).frame).attempt)
+    return _followed(recording, attempt, begin, number, ())
+
+
+def _followed(
+    recording: Recording,
+    attempt: Attempt,
+    begin: MomentId,
+    number: str,
+    left: Sequence[Function | None],
+) -> str:
+    end = recording.newest if attempt.last_moment is None else attempt.last_moment
+    nodes = _nodes_made(recording, attempt.id)
+    made: set[int] = set()
     asked = 0
-    for moment in recording.moments(begin, end) if number else ():
+    for moment in recording.moments(begin, end):
         rows = recording.code(recording.frame(moment.frame).code).instructions
         if not rows[moment.ip].opname.startswith(_TAKING):
             continue
-        how = _Taking(rows, moment.ip, recording.state(moment.id), number, left).how
+        state = recording.state(moment.id)
+        node = nodes.get(moment.id)
+        taking = _Taking(rows, moment.ip, state, number, left, made, node)
+        how = taking.how
+        if how not in (COUNTS, DECIDES) and taking.is_of_a_tensor:
+            how = ""
         if how.endswith(_TORCHS) and _is_inlined(recording, moment):
             continue  # a function of the program's, of a module that has a name like torch's
         asked += 1
         if how or asked == _MOST:
             return how
+        if count := taking.computed:
+            made |= _left_by(recording, moment, count)
     return ""
+
+
+def _nodes_made(recording: Recording, attempt: int) -> dict[MomentId, Node]:
+    """The first node that each instruction of an attempt made by a call."""
+    found: dict[MomentId, Node] = {}
+    for each in recording.nodes_made(attempt):
+        if each.op in _MAKING_NODES:
+            found.setdefault(each.moment, each)
+    return found
+
+
+def _left_by(recording: Recording, moment: Moment, count: int) -> set[int]:
+    """What an instruction leaves on top of the stack, as far as it is numbers or a size."""
+    if not recording.has(moment.id + 1) or recording.moment(moment.id + 1).frame != moment.frame:
+        return set()
+    state = recording.state(moment.id + 1)
+    return {
+        each
+        for each in state.top.stack[-count:]
+        if (value := state.values.get(each)) and (value.type in _NUMBERS or value.cls == _SIZE)
+    }
 
 
 def _is_inlined(recording: Recording, call: Moment) -> bool:
@@ -217,12 +271,18 @@ class _Taking:
         state: State,
         number: str,
         left: Sequence[Function | None],
+        made: AbstractSet[int],
+        node: Node | None,
     ) -> None:
         self._rows, self._at = rows, at
         self._row = rows[at]
         self._state = state
         self._number = number
         self._left = left
+        self._made = made
+        """What has been computed with the number."""
+        self._node = node
+        """What the call has made."""
 
     @property
     def how(self) -> str:
@@ -269,10 +329,53 @@ class _Taking:
             return "a text, as a key" if subscribes else self._text_handed_on()
         return ""
 
+    @property
+    def is_of_a_tensor(self) -> bool:
+        """Whether the instruction takes the tensor that is left, and no number of its size."""
+        stack = self._state.top.stack[-(self._row.arg or 0) - _WITH_NULL - 1 :]
+        values = (value for each in stack if (value := self._state.values.get(each)))
+        return any(
+            each.source == self._number and (each.tensor is not None or each.type in _TENSORS)
+            for each in values
+        )
+
+    @property
+    def computed(self) -> int:
+        """How many numbers or sizes it may leave that follow from the number."""
+        row, count = self._row, self._row.arg or 0
+        match row.opname:
+            case "BINARY_OP" | "BINARY_SUBSCR":
+                return int(self._has(1, 2))
+            case "UNARY_NEGATIVE":
+                return int(self._has(1))
+            case "UNPACK_SEQUENCE":
+                return count if self._has(1) else 0
+            case "LOAD_ATTR":
+                return int(self._has(1) and row.argrepr.endswith("shape"))
+            case "CALL":
+                return int(self._computes(count))
+        return 0
+
+    def _computes(self, count: int) -> bool:
+        """Whether what is called makes a number of the number, or of the size of the tensor."""
+        function = called_at(self._state, self._row)
+        if function is None:
+            return False
+        if builtin := _BUILTIN.match(function.source):
+            return builtin[1] in _COMPUTING and self._has(*range(1, count + 1))
+        owner = self._state.values.get(function.items[0].value) if function.items else None
+        named = function.brief.removeprefix(".") in _SIZES
+        return named and owner is not None and owner.source == self._number
+
     def _has(self, *places: int) -> bool:
-        """Whether the number is at one of the places of the stack, counted from its top, from 1."""
-        found = map(self._value, places)
-        return any(value is not None and value.source == self._number for value in found)
+        """Whether the number, or what is computed with it, is at one of the places of the stack,
+        counted from its top, from 1."""
+        stack = self._state.top.stack
+        ids = [stack[-place] for place in places if place <= len(stack)]
+        values = map(self._state.values.get, ids)
+        return not self._made.isdisjoint(ids) or any(
+            value is not None and value.source == self._number for value in values
+        )
 
     def _value(self, place: int) -> Value | None:
         stack = self._state.top.stack
@@ -290,8 +393,9 @@ class _Taking:
         return None
 
     def _decided(self) -> str:
-        at = self._at if self._row.opname.startswith(JUMPS) else self._follows(JUMPS)
-        return DECIDES if at is not None and decides(self._rows, at) else ""
+        if not self._row.opname.startswith(JUMPS):
+            return DECIDES if decides_from(self._rows, self._at) else ""
+        return DECIDES if decides(self._rows, self._at) else ""
 
     def _computed(self) -> str:
         """An operator that takes no symbol on its right."""
@@ -348,13 +452,27 @@ class _Taking:
         handed = _LEFT.match(function.source)
         if handed is not None:
             known = self._left[int(handed[1])] if int(handed[1]) < len(self._left) else None
-            return self._said_of(known)
+            return self._said_of(known or self._by_node())
         builtin = _BUILTIN.match(function.source)
         if builtin and builtin[1] == "len":
             if decides_from(self._rows, self._at):
                 return DECIDES
             return COUNTS if self._is_range_of_a_size() else ""
-        return self._said_of(function_of(self._state, function))
+        return self._said_of(function_of(self._state, function) or self._by_node())
+
+    def _by_node(self) -> Function | None:
+        """A function of torch's, as the node has it that the call has made: whatever the program
+        calls it, and where Dynamo has not looked at it before."""
+        node = self._node
+        if node is None or (node.op == "call_function" and not node.target.startswith("torch.")):
+            return None
+        name = node.target.rpartition(".")[2]
+        if name not in WITH_PLAIN:
+            return None
+        place = _PLAIN_AT.get(name)
+        if node.op == "call_method":
+            return Function(f"{name}() of a tensor", place)
+        return Function(f"{name}{_TORCHS}", None if place is None else place + 1)
 
     def _said_of(self, function: Function | None) -> str:
         """How a function that is called takes it."""

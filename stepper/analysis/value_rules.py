@@ -17,6 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
+from stepper.analysis.broken import DECIDES, FINDS
 from stepper.analysis.guarded_names import CONTENT
 from stepper.analysis.kind_rules import each_by_itself, entry_for_none, have
 from stepper.analysis.needed import needed_by, use_at
@@ -24,6 +25,8 @@ from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.size_rules import NOTHING_DYNAMIC
 from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.taken import taken_from
+from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import place_text
 from stepper.model.change import Dynamic, Setting
 from stepper.model.datum import Complex, Datum, Words, number, text_of
@@ -46,8 +49,8 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 _SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _TO_COMPUTE_WITH = "where the program only computes with it"
-"""When a number can be a tensor: of a constant it is not recorded what is made of it, whether the
-program decides by that, say."""
+"""When a number can be a tensor: what is made of a constant is followed for a while only, so that
+the program may yet decide by it."""
 
 
 def _none(it: Changing) -> Advice | None:
@@ -310,10 +313,17 @@ def _constant_needed(it: Changing) -> Advice | None:
 
 def _origins(it: Changing) -> Iterator[Origin]:
     """Where the guards on it come from."""
+    for failure in _failures(it):
+        if failure.origin is not None:
+            yield failure.origin
+
+
+def _failures(it: Changing) -> Iterator[Failure]:
+    """How the guards on it failed."""
     for each in it.history.recompilations:
         for failure in each.nearest.failures if each.nearest is not None else ():
-            if failure.origin is not None and unscoped(failure.source) == it.series.source:
-                yield failure.origin
+            if unscoped(failure.source) == it.series.source:
+                yield failure
 
 
 def _int_of_a_module(it: Changing) -> Advice | None:
@@ -321,8 +331,13 @@ def _int_of_a_module(it: Changing) -> Advice | None:
     if not _a_number(it) or not _belongs_to_a_module(it):
         return None
     why, instead = "An int that belongs to an nn.Module is a constant of the graph.", _instead(it)
-    # With dynamic=False it would be a constant with the setting, too.
-    if not it.history.capabilities.dynamo_config or it.newest.dynamic is False:
+    # With dynamic=False it would be a constant with the setting, too, as it is where its value is
+    # needed.
+    if (
+        FINDS in _taken(it)
+        or not it.history.capabilities.dynamo_config
+        or it.newest.dynamic is False
+    ):
         return it.advise(f"{why} {instead}")
     setting = (
         f"{_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
@@ -346,6 +361,11 @@ def _instead(it: Changing) -> str:
                 "Call what takes it outside of the compiled function, or accept an entry for each."
             )
         return "An int that is an argument is one, too, from its second value on."
+    if FINDS in _taken(it):
+        return (
+            f"The program finds an element by {it.name}: do that outside of the compiled function, "
+            "and hand over what is found."
+        )
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
         return f"Keep {it.name} in a tensor (register_buffer), {_TO_COMPUTE_WITH}{outside}."
@@ -381,6 +401,8 @@ def _or_as_what_it_is_for(it: Changing) -> str:
     every function takes one for an int."""
     if _bounds_a_slice(it):
         return ", or take the slice outside of the compiled function"
+    if FINDS in _taken(it):
+        return ", or hand over what is found by it"
     if _decides(it):
         return ", or hand over what is decided by it"
     return "" if _is_handed_on(it) else f", or keep it in a tensor, {_TO_COMPUTE_WITH}"
@@ -394,10 +416,20 @@ def _decides(it: Changing) -> bool:
     if any(step.kind is ShapeStepKind.GUARD for step in asked):
         return True
     rows = (origin.instruction for origin in _origins(it))
-    return any(
+    return DECIDES in _taken(it) or any(
         row is not None and row.opname.startswith(("COMPARE_OP", "POP_JUMP_", "TO_BOOL"))
         for row in rows
     )
+
+
+def _taken(it: Changing) -> set[str]:
+    """How Python itself takes the number, or what is computed with it, in entries that had it as a
+    constant."""
+    return {
+        taken_from(it.recording, failure.origin.moment, failure.source)
+        for failure in _failures(it)
+        if failure.origin is not None and it.recording.has(failure.origin.moment)
+    }
 
 
 def _bounds_a_slice(it: Changing) -> bool:

@@ -308,7 +308,8 @@ def test_a_librarys_function_that_breaks_by_itself_has_the_line_that_led_to_it(
 ) -> None:
     (found,) = causes(recorded(program(BY_ITSELF)))
     assert len(found.occurrences) == 2
-    assert "take what `adam.step()` calls out" in str(found.change)
+    assert found.facts.leads_there == "adam.step()"
+    assert "the library asks for this break itself" in str(found.change)
 
 
 def test_a_skipped_frame_of_any_name_is_told_whole(tmp_path: Path) -> None:

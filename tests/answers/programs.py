@@ -36,6 +36,7 @@ from tests.answers import (  # noqa: F401
     swept_fourteenth,
     swept_fourth,
     swept_ninth,
+    swept_seventeenth,
     swept_seventh,
     swept_sixteenth,
     swept_sixth,

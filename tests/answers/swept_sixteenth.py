@@ -42,9 +42,10 @@ def rate_that_is_compared_later(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="self.step grows: 0, 1, 2, 3",
-    advice="in a tensor (register_buffer), where the program only computes with it, or count "
-    "outside of the compiled function",
+    advice="The program decides by self.step: do that outside of the compiled function, and set it "
+    "there",
     counts=(4, 2),
+    never=("in a tensor",),
 )  # fmt: skip
 def turn_of_each_second_step(run: Run) -> None:
     """It decides by what is left of a number, which is a constant like it."""
@@ -68,9 +69,9 @@ def turn_of_each_second_step(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="LEVEL[0] grows: 1, 3, 5",
-    advice="Hand LEVEL[0] over as an argument, or keep it in a tensor, where the program only "
-    "computes with it",
+    advice="Hand LEVEL[0] over as an argument, or hand over what is decided by it",
     counts=(3, 2),
+    never=("in a tensor",),
 )  # fmt: skip
 def level_that_is_doubled(run: Run) -> None:
     @run.compile

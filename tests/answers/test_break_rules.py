@@ -19,6 +19,9 @@ from tests.answers.running import Recorded
 pytestmark = pytest.mark.slow
 
 AGAINST = {
+    "asked by a library": "asked_for",
+    "number of an input": "loss_that_is_printed",
+    "size taken": "found_and_then_printed",
     "made anew": "iterator_that_is_returned",
     "print": "warning",
     "builtin": "keyword_of_uniform",

@@ -1,0 +1,163 @@
+"""Programs of a seventeenth sweep: numbers with which something is computed before Python takes
+them, breaks with nothing to compute on one side, and others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn, ones
+
+from tests.answers.cases import Run, case
+
+FUNCTIONS = [torch.sin, torch.cos, torch.tan]
+
+
+@case(
+    "", "why-break",
+    cause="capture_scalar_outputs=False",
+    advice="change: the number is all that an input of the function holds: hand it over as a",
+    counts=(3, 2),
+    never=("no setting helps",),
+)  # fmt: skip
+def function_by_the_number_of_an_input(run: Run) -> None:
+    """With the setting it would be a symbol whose value is known."""
+
+    @run.compile
+    def applied(x: Any, at: Any) -> Any:
+        doubled = x * 2
+        index = at if run.remedied else at.item()  # cause
+        return FUNCTIONS[index](doubled)
+
+    for at in (1, 2):
+        applied(ones(2), at if run.remedied else torch.tensor(at))
+
+
+@case(
+    "", "why-break",
+    cause=("capture_scalar_outputs=False", "1 graph split"),
+    advice="Python finds an element by the number, which is data, and no setting helps",
+    counts=(2, 1),
+    never=("no fewer graphs", "keep the value a tensor; or"),
+)  # fmt: skip
+def element_by_twice_the_sum(run: Run) -> None:
+    """It is computed with before it is an index."""
+    values = [ones(2) * number for number in range(6)]
+
+    @run.compile
+    def added(x: Any) -> Any:
+        doubled = x * 2
+        if run.remedied:
+            at = x.sum().long()[None] * 2
+            return doubled + torch.stack(values).index_select(0, at)[0]
+        at = int(x.sum()) * 2  # cause
+        return doubled + values[at]
+
+    added(ones(2))
+
+
+@case(
+    "", "why-break",
+    cause="Dynamic shape operator",
+    advice="Python itself takes how many elements come out, which is data (to find an element",
+    counts=(2, 1),
+    never=("use torch.where on the whole tensor; or",),
+)  # fmt: skip
+def element_by_how_many_are_left(run: Run) -> None:
+    @run.compile
+    def found(x: Any, values: Any) -> Any:
+        if run.remedied:
+            at = (x > 0).sum()[None]
+            return torch.stack(values).index_select(0, at)[0] + x
+        left = x[x > 0]  # cause
+        return values[left.numel()] + x
+
+    found(ones(2), [ones(2) * number for number in range(4)])
+
+
+@case(
+    "", "why-break",
+    cause="2 graph breaks of 1 cause: no graph split",
+    advice="leave it: the library asks for this break itself, as torch's optimizers do",
+    counts=(1, 1),
+    never=("or do without",),
+)  # fmt: skip
+def only_steps_of_an_optimizer(run: Run) -> None:
+    """Without it there is a graph for the step, and none for anything else."""
+    layer = nn.Linear(2, 2)
+    optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
+    layer(ones(1, 2)).sum().backward()
+
+    @run.compile
+    def stepped() -> None:
+        optimizer.step()
+
+    stepped()
+
+
+@case(
+    "", "why-break",
+    cause="1 graph break of 1 cause: no graph split",
+    advice="prints after the graph (no fewer graphs: all that is computed lies on one side",
+    counts=(1, 1),
+)  # fmt: skip
+def printed_before_anything(run: Run) -> None:
+    @run.compile
+    def doubled(x: Any) -> Any:
+        if not run.remedied:
+            print("doubled")  # cause
+        return x * 2
+
+    doubled(ones(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="self.step grows: 0, 1, 2",
+    advice="The program finds an element by self.step: do that outside of the compiled function",
+    counts=(3, 1),
+    never=("allow_unspec_int", "in a tensor"),
+)  # fmt: skip
+def layer_of_each_step(run: Run) -> None:
+    """It finds by what is left of the number."""
+
+    class Cycled(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList(nn.Linear(2, 2) for _ in range(3))
+            self.step = 0
+
+        def forward(self, x: Any) -> Any:
+            return self.layers[self.step % 3](x)  # cause
+
+    cycled = Cycled()
+    by_step = run.compile(cycled)
+    by_layer = run.compile(lambda x, layer: layer(x))
+    for step in range(3):
+        cycled.step = step
+        if run.remedied:
+            by_layer(ones(1, 2), cycled.layers[step % 3])
+        else:
+            by_step(ones(1, 2))
+
+
+@case(
+    "", "why-break",
+    cause="Encountered input mutation during higher order op tracing",
+    advice="change nothing that the function is given: return a new tensor instead",
+    counts=(0, 1),
+)  # fmt: skip
+def written_in_one_branch(run: Run) -> None:
+    """To blame is the line that writes, not that of torch.cond."""
+
+    @run.compile
+    def chosen(x: Any, times: Any) -> Any:
+        def counted(x: Any) -> Any:
+            if not run.remedied:
+                times.add_(1)  # cause
+            return x + 1
+
+        return torch.cond(x.sum() > 0, counted, lambda x: x - 1, (x,)), times + 1
+
+    with run.failing():
+        chosen(ones(2), torch.zeros(2))
