@@ -96,6 +96,7 @@ IN_ANALYSIS = {
     },
     "decisions.py": {
         "_after": "CPython's names of instructions",
+        "decides_by_size": "CPython's names of instructions",
         "is_returned": "CPython's names of instructions",
         "decides": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",

@@ -29,6 +29,7 @@ from stepper.analysis.broken import COUNTS, DECIDES, FINDS, NUMBER, SHAPED, Brok
 from stepper.analysis.decisions import (
     checked,
     decided_at,
+    decides_by_size,
     ends_a_loop,
     is_returned,
     raises_either_way,
@@ -581,6 +582,8 @@ class _Reader:
             else:
                 rows = self._recording.code(frame.code).instructions
                 how = taken_by_call(rows, ip, state) if depth == 1 else ""
+                if kinds_of(found)[0] == SHAPED and decides_by_size(rows, ip):
+                    how = DECIDES  # as it is where the whole function is given up
             if how or not is_returned(self._recording.code(frame.code), ip):
                 return how
         return ""

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
 from stepper.model.program import Code, Instruction
 
 JUMPS = ("POP_JUMP_", "JUMP_IF_")
 """How the names of jumps begin that are taken by a condition."""
+_SIZES = ("numel", "shape", "size")
+"""What a tensor has that says its size."""
 _LEAVING = ("RETURN_", "RAISE_", "RERAISE")
 _LEAVING_ALONE = ("TO_BOOL", "UNARY_NOT", "LOAD_ATTR", "NOP", "CACHE")
 _OF_TWO = ("COMPARE_OP", "IS_OP", "CONTAINS_OP", "BINARY_SUBSCR")
@@ -60,6 +63,34 @@ def decides_from(rows: Sequence[Instruction], at: int) -> bool:
     """Whether a function decides by what an instruction of it leaves."""
     found = _used(rows, at + 1)
     return found is not None and decides(rows, found)
+
+
+def decides_by_size(rows: Sequence[Instruction], at: int) -> bool:
+    """Whether a function decides by the size of the tensor that an instruction leaves, or what is
+    made of that in its line: it is kept as a local, and asked further on."""
+    line = rows[at].line
+    own = [*itertools.takewhile(lambda row: row.line in (line, None), rows[at:])]
+    stored = [name for row in own for verb, name in row.local_uses if verb == "STORE"]
+    for place in range(at + len(own), len(rows)) if stored else ():
+        row = rows[place]
+        if ("STORE", stored[-1]) in row.local_uses:
+            return False
+        if ("LOAD", stored[-1]) in row.local_uses:
+            asked = rows[place + 1].argrepr
+            found = place + 1 if asked.endswith("shape") else _call(rows, place)
+            if asked.endswith(_SIZES) and found is not None and decides_from(rows, found):
+                return True
+    return False
+
+
+def _call(rows: Sequence[Instruction], at: int) -> int | None:
+    """The next call of the line of an instruction."""
+    for place in range(at, len(rows)):
+        if rows[place].line not in (rows[at].line, None):
+            return None
+        if rows[place].opname == "CALL":
+            return place
+    return None
 
 
 def is_returned(code: Code, at: int) -> bool:

@@ -161,3 +161,30 @@ def written_in_one_branch(run: Run) -> None:
 
     with run.failing():
         chosen(ones(2), torch.zeros(2))
+
+
+@case(
+    "", "why-break",
+    cause=("Dynamic shape operator, then graph break in loop", "1 frame given up"),
+    advice="the program decides by how many elements come out, which is data",
+    counts=(0, 1),
+    never=("use torch.where on the whole tensor; or",),
+)  # fmt: skip
+def experts_that_nothing_is_routed_to(run: Run) -> None:
+    """The whole function is given up, so that nothing is recorded of what comes later in it."""
+
+    @run.compile
+    def routed(x: Any) -> Any:
+        best = x.argmax(-1)
+        out = torch.zeros_like(x)
+        for expert in range(2):
+            if run.remedied:
+                out = torch.where((best == expert)[:, None], x * expert, out)
+                continue
+            chosen = (best == expert).nonzero().flatten()  # cause
+            if chosen.numel() == 0:
+                continue
+            out[chosen] = x[chosen] * expert
+        return out
+
+    routed(torch.eye(2))
