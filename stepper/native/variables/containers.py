@@ -14,6 +14,7 @@ it that lives on across a graph break, has the graph broken where it was made.
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict, defaultdict, deque
 from typing import TYPE_CHECKING, Any, Protocol, Unpack
 
@@ -220,7 +221,7 @@ def _of_deque(
             given = other.unpack(tx)
         case "rotate", [] | [_]:
             count = args[0].as_python_constant() if args else 1
-            if type(count) is not int:
+            if type(count) is not int or abs(count) > sys.maxsize:
                 raise owner.refuse("a rotation by that")
             at = -count % len(items) if items else 0
             given, items = [], [*items[at:], *items[:at]]

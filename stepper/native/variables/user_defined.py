@@ -98,7 +98,7 @@ _OF_NAMESPACES: object = types.SimpleNamespace.__setattr__
 """Stores attributes as `object` does."""
 _PLAIN_BASES = (
     object, dict, list, tuple, set, frozenset, str, int, float, collections.OrderedDict,
-    collections.defaultdict, collections.deque, BaseException, torch.nn.Module,
+    collections.defaultdict, collections.deque, BaseException, bytearray, torch.nn.Module,
     types.SimpleNamespace,
 )  # fmt: skip
 """Classes whose instances have their attributes in the ordinary way."""

@@ -32,6 +32,7 @@ OBJECTS: tuple[tuple[str, ...], ...] = (
     ("collections.UserList([1, 2])",), ("{'a': 1, 2: 'b'}.keys()",), ("{'a': 1}.items()",),
     ("{'a': 1, 2: 'b'}.values()",), ("types.MappingProxyType({'a': 1})",),
     ("types.SimpleNamespace(a=1)",), ("torch.Size([2, 3])",), ("torch.float32",),
+    ("bytearray(b'ab')",),
 )  # fmt: skip
 """Of each class, how it is written."""
 ARGUMENTS = (
