@@ -17,7 +17,7 @@ from collections.abc import Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
-from stepper.analysis.broken import DECIDES, FINDS
+from stepper.analysis.broken import COUNTS, DECIDES, FINDS
 from stepper.analysis.guarded_names import CONTENT
 from stepper.analysis.kind_rules import each_by_itself, entry_for_none, have
 from stepper.analysis.needed import needed_by, use_at
@@ -333,11 +333,8 @@ def _int_of_a_module(it: Changing) -> Advice | None:
     why, instead = "An int that belongs to an nn.Module is a constant of the graph.", _instead(it)
     # With dynamic=False it would be a constant with the setting, too, as it is where its value is
     # needed.
-    if (
-        FINDS in _taken(it)
-        or not it.history.capabilities.dynamo_config
-        or it.newest.dynamic is False
-    ):
+    in_vain = it.newest.dynamic is False or FINDS in _taken(it) or _needs_a_number(it)
+    if in_vain or not it.history.capabilities.dynamo_config:
         return it.advise(f"{why} {instead}")
     setting = (
         f"{_ATTRIBUTES_ARE_SYMBOLS} makes it a symbol, which helps unless something needs "
@@ -365,6 +362,11 @@ def _instead(it: Changing) -> str:
         return (
             f"The program finds an element by {it.name}: do that outside of the compiled function, "
             "and hand over what is found."
+        )
+    if how := _needs_a_number(it):
+        return (
+            f"What is computed with {it.name} has to be a number of Python ({how}): do that "
+            "outside of the compiled function, or accept an entry for each."
         )
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
@@ -405,7 +407,11 @@ def _or_as_what_it_is_for(it: Changing) -> str:
         return ", or hand over what is found by it"
     if _decides(it):
         return ", or hand over what is decided by it"
-    return "" if _is_handed_on(it) else f", or keep it in a tensor, {_TO_COMPUTE_WITH}"
+    return (
+        ""
+        if _is_handed_on(it) or _needs_a_number(it)
+        else f", or keep it in a tensor, {_TO_COMPUTE_WITH}"
+    )
 
 
 def _decides(it: Changing) -> bool:
@@ -420,6 +426,14 @@ def _decides(it: Changing) -> bool:
         row is not None and row.opname.startswith(("COMPARE_OP", "POP_JUMP_", "TO_BOOL"))
         for row in rows
     )
+
+
+def _needs_a_number(it: Changing) -> str:
+    """What takes a number of Python's only, as no tensor and no symbol is, of what is computed with
+    the number; empty: nothing is known to."""
+    if _is_handed_on(it):
+        return ""
+    return min(_taken(it) - {COUNTS, DECIDES, FINDS, ""}, default="")
 
 
 def _taken(it: Changing) -> set[str]:

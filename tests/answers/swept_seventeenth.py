@@ -188,3 +188,34 @@ def experts_that_nothing_is_routed_to(run: Run) -> None:
         return out
 
     routed(torch.eye(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="self.epoch grows: 1, 2, 3",
+    advice="What is computed with self.epoch has to be a number of Python (dropout() of torch): do "
+    "that outside of the compiled function, or accept an entry for each.",
+    counts=(3, 1),
+    never=("allow_unspec_int", "in a tensor"),
+)  # fmt: skip
+def dropped_more_each_epoch(run: Run) -> None:
+    class Dropping(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.epoch = 0
+            self.layer = nn.Linear(2, 2)
+
+        def forward(self, x: Any) -> Any:
+            y = self.layer(x)
+            if run.remedied:
+                return y
+            rate = 0.1 * self.epoch  # cause
+            return nn.functional.dropout(y, rate, self.training)
+
+    dropping = Dropping()
+    compiled = run.compile(dropping)
+    for epoch in (1, 2, 3):
+        dropping.epoch = epoch
+        y = compiled(ones(1, 2))
+        if run.remedied:
+            nn.functional.dropout(y, 0.1 * epoch)
