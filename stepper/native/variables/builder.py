@@ -46,7 +46,7 @@ from stepper.native.variables.base import (
     VariableTracker,
 )
 from stepper.native.variables.builtin import OF_TEXTS, BuiltinVariable
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import METHODS_OF_C, BoundBuiltinMethod
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.dicts import ConstDictVariable, is_plain_record, key_of
@@ -337,8 +337,9 @@ class VariableBuilder:
             match = GuardBuilder.CLOSURE_MATCH if by_code else GuardBuilder.FUNCTION_MATCH
             guards = self.install_guards(match, value)
             return UserFunctionVariable(value, by_code=by_code, source=source, guards=guards)
-        if kind is types.BuiltinFunctionType and (
-            is_builtin(value) or is_immutable(value.__self__)
+        if kind in METHODS_OF_C or (
+            kind is types.BuiltinFunctionType
+            and (is_builtin(value) or is_immutable(value.__self__))
         ):
             guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
             return BuiltinVariable(value, source=source, guards=guards)

@@ -190,10 +190,12 @@ class BuiltinVariable(VariableTracker):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
             return interpreted
-        kind = args[0].python_type() if args and type(self.fn) in METHODS_OF_C else None
-        of_user = kind is not None and isinstance(args[0], UserDefinedObjectVariable)
-        if kind and (kind is self.fn.__objclass__ or (not of_user and self._is_method_of(kind))):
-            method = BoundBuiltinMethod(args[0], self.fn.__name__)
+        if args and type(self.fn) in METHODS_OF_C and self._is_method_of(args[0].python_type()):
+            owner, name = args[0], self.fn.__name__
+            if isinstance(owner, UserDefinedObjectVariable):
+                method = owner.attribute_of_class(tx, name)
+            else:
+                method = BoundBuiltinMethod(owner, name)
             return method.call_function(tx, args[1:], kwargs)
         if not kwargs and (told := self._told_by_torch(tx, args)) is not None:
             return told

@@ -223,3 +223,16 @@ def test_what_has_come_of_operators_is_no_leaf() -> None:
         return y.is_leaf, grown.is_leaf, z.is_leaf, y.detach().is_leaf, (z + 1).is_leaf
 
     assert not check(f, torch.ones(3, requires_grad=True)).breaks
+
+
+def test_a_method_is_known_where_its_argument_has_broken_the_graph() -> None:
+    def f(x: torch.Tensor, given: list[Any], inherited: Any) -> Any:
+        made: Any = collections.OrderedDict()
+        given.append(print("a"))
+        inherited.update(b=print("b"))
+        made.update(a=print("c"))
+        text = "a-b".replace("-", str(print("d")))
+        return x + 1, given, inherited, made, text
+
+    breaks = check(f, torch.ones(2), [1], Shown(a=1)).breaks
+    assert {why for _, _, why in breaks} == {"a call of builtin print"}
