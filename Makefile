@@ -4,7 +4,9 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet -c constraints.txt
+PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -c constraints.txt
+# pip would do it on one processor. Some files of torch are for later Pythons only.
+COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 DIST ?= dist
 WORKERS ?= 2
 PYTEST_ARGS ?=
@@ -36,14 +38,17 @@ BUILT_FROM := $(BIN)/python pyproject.toml setup.py constraints.txt stepper/_C.p
 
 $(VENV)/.runtime: $(BUILT_FROM)
 	$(PIP) -e '.[torch]'
+	$(COMPILE)
 	touch $@
 
 $(VENV)/.dev: $(BUILT_FROM)
 	$(PIP) -e '.[dev]'
+	$(COMPILE)
 	touch $@ $(VENV)/.runtime
 
 $(VENV)/.docs: $(BUILT_FROM)
 	$(PIP) -e '.[docs]'
+	$(COMPILE)
 	touch $@ $(VENV)/.runtime
 
 demo: $(VENV)/.runtime
