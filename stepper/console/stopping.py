@@ -31,10 +31,11 @@ def break_(shell: Shell, argument: str) -> None:
 
     SPEC is `graph-break`, `skip`, `inline`, `restart`, `recompile`, `cache-limit`, `exception`,
     `FILE:LINE`, `LINE` (of this file), `function:GLOB` (or just a name), `offset:FUNCTION@N`,
-    `opcode:NAME`, `guard[:KIND[:SOURCE]]` or `node[:TARGET]`; in the cache `lookup`, `hit`,
-    `miss`, `entry`, `invalidate`, `evict` or `execute`, each with `:FUNCTION` for one function
-    only, and `guard-fail[:KIND[:SOURCE]]`; followed by any of `, rank N`, `, process PID`,
-    `, if CONDITION`, `, ignore N`, `, once`.
+    `opcode:NAME`, `guard[:KIND[:SOURCE]]` or `node[:TARGET]`; of sizes `symbol`, `shape-guard`,
+    `specialize` or `data-dependent`, each with `:GLOB` for what names it; in the cache `lookup`,
+    `hit`, `miss`, `entry`, `invalidate`, `evict` or `execute`, each with `:FUNCTION` for one
+    function only, and `guard-fail[:KIND[:SOURCE]]`; followed by any of `, rank N`,
+    `, process PID`, `, if CONDITION`, `, ignore N`, `, once`.
     """
     if not argument:
         _list(shell)

@@ -33,13 +33,16 @@ it can go on is found beside the screen, which a key does not wait for."""
 
 _LOOKING = "set; finding out what it fits …"
 _LIST_KEYS = "a add  Enter edit  Space on/off  i ignore  o once  d delete  Esc done"
-_FIELD_KEYS = "Enter sets the breakpoint  → takes what is offered  Esc leaves the line"
+_FIELD_KEYS = "Enter sets it  → takes what is offered  Esc leaves the line"
 
-_HELP = (
+HELP = (
     _LIST_KEYS,
     "graph-break skip inline restart recompile cache-limit exception",
     "FILE:LINE  function:GLOB  offset:GLOB@N  opcode:NAME",
-    "guard:KIND:SOURCE  node:GLOB  then  , rank N  , if EXPR  , ignore N  , once",
+    "guard:KIND:SOURCE  guard-fail:KIND:SOURCE  node:GLOB",
+    "symbol:GLOB  shape-guard:GLOB  specialize:GLOB  data-dependent:GLOB",
+    "lookup:FUNCTION  hit  miss  entry  invalidate  evict  execute",
+    "behind it  , rank N  , process PID  , if EXPR  , ignore N  , once",
 )
 
 
@@ -137,11 +140,11 @@ class BreakpointsScreen(ModalScreen[tuple[Breakpoint, ...] | None]):
             yield BreakpointInput(
                 placeholder=_PLACEHOLDER, select_on_focus=False, suggester=self._words
             )
-            for number, _ in enumerate(_HELP):
+            for number, _ in enumerate(HELP):
                 yield OneLine(id=f"breakpoint-help-{number}")
 
     def on_mount(self) -> None:
-        for number, text in enumerate(_HELP):
+        for number, text in enumerate(HELP):
             self.query_one(f"#breakpoint-help-{number}", OneLine).say((text, "dim"))
         self._draw()
         self.set_focus(self._lines if self._breakpoints else self._field)

@@ -42,7 +42,7 @@ def header(snapshot: Snapshot, name: str) -> list[Span]:
 
 
 STOPS = {
-    "entry": "the first translation begins here; s steps, c continues, B sets breakpoints, ? helps",
+    "entry": "the first translation begins: s steps, c continues, B breakpoints, ? helps",
     "pause": "stopped where you asked for it; c continues",
     "breakpoint()": "stopped by breakpoint() in the program; c continues",
 }

@@ -13,8 +13,10 @@ import stepper.tui.document
 import tests.answers.document
 import tests.benchmarks.document
 from stepper.cli.config import Config
+from stepper.console.stopping import break_
 from stepper.model import breakpoint as model
 from stepper.model.breakpoint import BreakpointKind
+from stepper.tui import breakpoints_dialog
 from stepper.tui.keys import KEYS
 from tests.docs import python_api
 from tests.docs.transcripts import DOCS, ROOT
@@ -59,7 +61,10 @@ def test_every_key_is_on_the_page() -> None:
 @pytest.mark.parametrize("kind", list(BreakpointKind))
 def test_every_kind_of_breakpoint_is_explained(kind: BreakpointKind) -> None:
     page = (DOCS / "breakpoints.md").read_text(encoding="utf-8")
-    assert f"| `{kind}" in page or (kind is BreakpointKind.LINE and "| `FILE:LINE`" in page)
+    written = "FILE:LINE" if kind is BreakpointKind.LINE else kind
+    assert f"| `{written}" in page
+    for told in (" ".join(breakpoints_dialog.HELP), inspect.getdoc(break_) or ""):
+        assert re.search(rf"(?<![\w-]){written}(?![\w-])", told), told
 
 
 def test_the_modifiers_of_a_breakpoint_are_explained() -> None:

@@ -207,7 +207,7 @@ async def test_a_result_that_is_not_there_is_explained(sample_path: Path) -> Non
         failed = app.session.recording.translations()[-1]
         app._tell(app.cursor.goto(failed.first_moment))
         await pilot.press("w", "z")
-        assert "the frame was failed: InternalTorchDynamoError: boom" in text(app)
+        assert "the translation failed: InternalTorchDynamoError: boom" in text(app)
 
 
 @SIZES

@@ -174,7 +174,8 @@ class ResultPane(ListingPane, AskingPane):
             return one_line(self._troubles.get(translation.id, "decompiling …"))
         if translation.outcome is Outcome.COMPILED:
             return f"no {self.view} was recorded for this translation"
-        return f"the frame was {translation.outcome}: {one_line(translation.reason)}"
+        ended = "failed" if translation.outcome is Outcome.FAILED else f"was {translation.outcome}"
+        return f"the translation {ended}: {one_line(translation.reason)}"
 
     @staticmethod
     def _runs(translation: Translation) -> bool:
