@@ -401,9 +401,11 @@ def _written(series: Series) -> str:
     return f"{series.source}{at}"
 
 
-def compiler(history: History) -> str:
-    """What the compiler is called at the beginning of a sentence."""
-    return "Dynamo" if history.capabilities.dynamo_config else "The compiler"
+def compiler(history: History, *, begins: bool = True) -> str:
+    """What the compiler is called; `begins`: at the beginning of a sentence."""
+    if history.capabilities.dynamo_config:
+        return "Dynamo"
+    return "The compiler" if begins else "the compiler"
 
 
 def seen(series: Series, name: str) -> str:

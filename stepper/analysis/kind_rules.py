@@ -629,7 +629,7 @@ _ROWS: dict[str, _Row] = {
     "code made again": _Row(_code_again, "object"),
     "object made again": _Row(_object_again, "object"),
     "identity": _Row(_identity, "identity"),
-    "same tensor": _Row(_same_tensor, kinds=("NO_TENSOR_ALIASING",)),
+    "same tensor": _Row(_same_tensor, kinds=("NO_TENSOR_ALIASING", "NO_ALIASING")),
     "backend": _Row(_backend, "backend"),
     "inference tensor": _Row(_inference_tensor, "inference tensor"),
     "inference mode": _Row(_state, INFERENCE_MODE),

@@ -364,9 +364,9 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
         mark = f"remove the graph break in {function_name(it.history.resume_of)}, or "
     return it.advise(
         f"{NOTHING_DYNAMIC} each size is compiled by itself that is not marked: {mark}leave that "
-        f"out, and {compiler(it.history)} makes {it.what_changes} a symbol when it is another "
-        "one. Where that is on purpose, as with sizes padded to a few, an entry for each is the "
-        "price.",
+        f"out, and {compiler(it.history, begins=False)} makes {it.what_changes} a symbol when it "
+        "is another one. Where that is on purpose, as with sizes padded to a few, an entry for "
+        "each is the price.",
         f"{it.newest.compile_id} was made so",
         _ways(it),
     )

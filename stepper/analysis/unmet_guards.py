@@ -47,6 +47,8 @@ GRADIENT_KEYS = "keys for gradients"
 _IN_INFERENCE = frozenset({"inference", "inference mode"})
 """What is said to differ of a tensor of which these keys do."""
 _THERE, _TAKEN = Words("there"), Words("taken away by inference mode")
+_OF_SEVERAL = frozenset({"OBJECT_ALIASING", "DUPLICATE_INPUT", "NO_ALIASING"})
+"""Kinds of guards that say another expression than the one they are on."""
 _OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 
@@ -175,8 +177,10 @@ def installed(guards: list[Guard], failure: Failure) -> Guard | None:
         for guard in guards:
             if failure.words in map(unscoped, guard.code):
                 return guard
-    # A function is guarded by its code.
+    # A function is guarded by its code, and in the native engine a module's mode with the module.
     source = unscoped(failure.source).removesuffix(CODE)
+    if failure.kind == "NN_MODULE":
+        source = source.removesuffix(".training")
     here = [guard for guard in guards if unscoped(guard.source) == source]
     methods = (failure.kind, *_SAME_LEAF.get(failure.kind, ()))
     return next((guard for guard in here if guard.kind in methods), here[0] if here else None)
@@ -193,14 +197,16 @@ def failure_at(
             differences = tuple(Difference(each.what) for each in words.differences)
     if guard.kind in _OF_NAN and not differences:
         differences = (Difference("value", Words("nan"), literal(text_of(check.actual))),)
-    if guard.kind == "OBJECT_ALIASING":
+    if guard.kind in _OF_SEVERAL:
         differences = tuple(
-            msgspec.structs.replace(each, expected=Words(spelled(text_of(each.expected))))
+            msgspec.structs.replace(
+                each, expected=_spelled(each.expected), actual=_spelled(each.actual)
+            )
             for each in differences
         )
     return Failure(
         kind=guard.kind,
-        source=next((unscoped(each.source) for each in differences), "") or source_of(guard),
+        source=next((each.source for each in differences), "") or source_of(guard),
         differences=differences or ((Difference("global state"),) if state else ()),
         words="" if check.differences else check.failure(guard),
         user_line=guard.user_line,
@@ -212,6 +218,10 @@ def failure_at(
         behind=behind,
         find_text=partial(check.failure, guard) if check.differences else None,
     )
+
+
+def _spelled(expression: Datum) -> Words:
+    return Words(spelled(text_of(expression)))
 
 
 def said_failure(words: Reason, new: Wanted, entry: Wanted | None = None) -> Failure:

@@ -202,8 +202,8 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
     or_else = "" if constant else f" Or {have(it)} {it.name} as a tensor, {_TO_COMPUTE_WITH}."
     return it.advise(
         f"{NOTHING_DYNAMIC} each value of {it.name} is compiled by itself. Leave that out, and "
-        f"{compiler(it.history)} makes the number an input of the graph at its second value; with "
-        f"{dynamic} it is one from the first.{or_else}",
+        f"{compiler(it.history, begins=False)} makes the number an input of the graph at its "
+        f"second value; with {dynamic} it is one from the first.{or_else}",
         f"{it.newest.compile_id} was made so",
         (dynamic,),
     )

@@ -20,6 +20,7 @@ _SELF = "self"
 _ARGUMENT = "L['self']"
 """The local of a lookup that is the call's `self`."""
 _IN_DYNAMO = "/torch/_dynamo/"
+_IN_NATIVE = "/stepper/native/"
 _TORCH = "/torch/"
 _NEAR = 50
 """Walks behind a lookup among which the next of its thread is looked for, and frames among which
@@ -105,7 +106,8 @@ class Owners:
         frame = self._outermost[walk.id]
         if frame is None:
             return None
-        return self.of(frame) or (self._handed_to(walk) if _IN_DYNAMO in walk.filename else None)
+        handing = _IN_DYNAMO in walk.filename or _IN_NATIVE in walk.filename
+        return self.of(frame) or (self._handed_to(walk) if handing else None)
 
     def _outermost_of(self, walk: Translation) -> int | None:
         """The frame that a translation begins with."""
@@ -116,15 +118,15 @@ class Owners:
         return None if is_another else frame.id
 
     def _handed_to(self, walk: Translation) -> Owner | None:
-        """That of what a function of Dynamo's own is made to call: of `torch.compile(nn.Linear(…))`
-        it compiles one that hands on to the module, and of a function that torch has decorated, as
-        by `torch.no_grad()`, one that hands on to that."""
+        """That of what a function of a compiler's own is made to call: of
+        `torch.compile(nn.Linear(…))` it compiles one that hands on to the module, and of a function
+        that torch has decorated, as by `torch.no_grad()`, Dynamo one that hands on to that."""
         recording = self._recording
         attempts = recording.attempts(walk.id)
         frames = recording.frames(attempts[-1].id) if attempts else []
         inlined = next((frame for frame in frames if frame.depth == 1), None)
         owner = None if inlined is None else self.of(inlined.id)
-        if owner is not None:
+        if owner is not None or _IN_DYNAMO not in walk.filename:
             return owner
         torch = walk.filename.partition(_IN_DYNAMO)[0] + _TORCH
         codes = (recording.code(frame.code) for frame in frames[:_NEAR] if frame.depth)

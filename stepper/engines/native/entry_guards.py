@@ -138,11 +138,14 @@ def looked_at(
     entry: GuardedCode, part: GuardPart, f_locals: dict[str, object], f_globals: dict[str, object]
 ) -> tuple[Any, bool]:
     """What a guard has looked at, reached as the guard reaches it, and whether that is known. Of a
-    condition on sizes: the size, or where it compares several, each by its expression."""
+    condition on sizes: the size, or where it compares several, each by its expression; of objects
+    no two of which are the same: each by its expression."""
     reach = partial(entry.manager.reach, f_locals=f_locals, f_globals=f_globals)
     if part.kind == SHAPE_ENV:
         names = values_in(part.name)
         return (seen({name: reach(name) for name in names}), True) if names else (None, False)
+    if part.kind == "NO_ALIASING":
+        return {name: reach(name) for name in values_in(f"({part.name})") or ()}, True
     return (reach(part.name), True) if part.reachable else (None, False)
 
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+import torch
+from torch.nn.modules import module as nn_module
+
 from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
-from stepper.engines.common.shape_conditions import SHAPE_ENV
+from stepper.engines.common.shape_conditions import SHAPE_ENV, same_object_as
 from stepper.engines.common.words import object_text
 from stepper.engines.native.entry_guards import expected_meta, expected_text
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum
 from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.native.guards.guard import Constant, ExpectedTensor, GuardPart
+from stepper.native.guards.scope import has_hooks
 from stepper.support.words import class_name
 
 _IDENTITY = frozenset(
@@ -42,30 +47,35 @@ def checked_guard(row: GuardRow, part: GuardPart) -> CheckedGuard:
 def checked(place: int, part: GuardPart, said: Said) -> Check:
     """What came of asking a guard; `place`: its own among the rows of its entry."""
     verdict = Verdict.PASS if said.passed else Verdict.FAIL
-    why = "" if said.passed else said.why or _unmet(part)
-    found = () if said.passed else differences(part, said)
-    return Check(place, verdict, 0, said.nanoseconds, _actual(part, said), found, why)
-
-
-def _unmet(part: GuardPart) -> str:
-    if part.kind in ("CLASS_ATTRIBUTES", "ORIGINAL_FUNCTION"):
-        return f"something of {part.name} was replaced"
-    return str(part)
+    found = () if said.passed or said.why else differences(part, said)
+    return Check(place, verdict, 0, said.nanoseconds, _actual(part, said), found, said.why)
 
 
 def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
     """In what the value is not as the guard wants it; empty when that is not known."""
     if not said.reached:
-        return ()
+        return tuple(_of_the_world(part))
     value, expected = said.value, _expected(part)
     if isinstance(expected, Tensor):
-        return tensor_differences(expected, value)
+        return tensor_differences(expected, value) or _of_dispatch(value)
+    if part.kind == "NO_ALIASING":
+        return _of_a_pair(value)
+    if part.kind == "DUPLICATE_INPUT":
+        return (Difference("identity", Words(same_object_as(part.code)), Words("another object")),)
+    if part.kind == "HASATTR":
+        name, _, there = part.code[0].partition(" ")
+        with_it, without = Words(f"with {name}"), Words(f"without {name}")
+        if there.startswith("not "):
+            return (Difference("attributes", without, with_it),)
+        return (Difference("attributes", with_it, without),)
     if part.kind == "TYPE_MATCH":
         return (Difference("type", expected, Words(class_name(type(value)))),)
     if part.kind == "LIST_LENGTH":
         return (Difference("length", expected, len(value)),)
     if part.kind in _VALUE and isinstance(part.expected, Constant):
         return (Difference("value", expected, datum(value, object_text)),)
+    if part.kind == "FUNCTION_MATCH" and f", {id(value)})" in part.code[0]:
+        return (Difference("object", expected, _code(value), source=f"{part.name}.__code__"),)
     if part.kind in _IDENTITY and not any(f", {id(value)})" in code for code in part.code):
         text = object_text(value)
         another = text == expected_text(part) or text[0] == "<"
@@ -73,7 +83,57 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         return (Difference("object", expected, found),)
     if part.kind == "DICT_KEYS":
         return (Difference("keys", expected, datum(list(value), object_text)),)
+    return _of_a_module(part, value) if part.kind == "NN_MODULE" else ()
+
+
+def _code(function: Any) -> Words:
+    code = function.__code__
+    return Words(f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}")
+
+
+def _of_dispatch(tensor: object) -> tuple[Difference, ...]:
+    """A tensor that differs in nothing else has other dispatch keys, unless marks are asked for."""
+    if not isinstance(tensor, torch.Tensor) or "_dynamo_dynamic_indices" in vars(tensor):
+        return ()
+    if torch.Tensor.is_inference(tensor):
+        return (Difference("inference tensor", False, True),)
+    return (Difference("dispatch keys", Words("those of the compilation"), Words("others")),)
+
+
+def _of_a_pair(objects: dict[str, object]) -> tuple[Difference, ...]:
+    """The first object that is one of those before it."""
+    before: dict[int, str] = {}
+    for name, each in objects.items():
+        if (other := before.setdefault(id(each), name)) != name:
+            return (Difference("alias", Words("none"), Words(other), source=name),)
     return ()
+
+
+def _of_the_world(part: GuardPart) -> Iterator[Difference]:
+    """In what classes, libraries and torch's own state are not as they were."""
+    match part.kind:
+        case "CLASS_ATTRIBUTES":
+            cls, _, _ = part.name.partition(": ")
+            yield Difference("attributes", Words("as they were"), Words("replaced"), source=cls)
+        case "ORIGINAL_FUNCTION":
+            yield Difference("object", Words("as it was"), Words("replaced"))
+        case "MODULE_HOOKS":
+            for name in part.name.split(", "):
+                if vars(nn_module)[name]:
+                    source = f"{nn_module.__name__}.{name}"
+                    yield Difference("hooks", Words("none"), Words("some"), source=source)
+
+
+def _of_a_module(part: GuardPart, module: Any) -> tuple[Difference, ...]:
+    """In what a module that is the same one is not as it was."""
+    training = vars(module).get("training")
+    for code in part.code:
+        if code.endswith((f", {not training})", f"is {not training}")):
+            return (Difference("value", not training, training, source=f"{part.name}.training"),)
+    with_hooks, without = Words("some"), Words("none")
+    if has_hooks(module):
+        return (Difference("hooks", without, with_hooks),)
+    return (Difference("hooks", with_hooks, without),)
 
 
 def _expected(part: GuardPart) -> Datum:
