@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import torch
@@ -86,7 +87,7 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
     return _of_a_module(part, value) if part.kind == "NN_MODULE" else ()
 
 
-def _code(function: Any) -> Words:
+def _code(function: FunctionType) -> Words:
     code = function.__code__
     return Words(f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}")
 
@@ -124,7 +125,7 @@ def _of_the_world(part: GuardPart) -> Iterator[Difference]:
                     yield Difference("hooks", Words("none"), Words("some"), source=source)
 
 
-def _of_a_module(part: GuardPart, module: Any) -> tuple[Difference, ...]:
+def _of_a_module(part: GuardPart, module: torch.nn.Module) -> tuple[Difference, ...]:
     """In what a module that is the same one is not as it was."""
     training = vars(module).get("training")
     for code in part.code:
