@@ -32,7 +32,7 @@ PROGRAMS = {
 def f(x, c): return c.m(x)
 f(x, c); C.scale = 3; f(x, c)
 """,
-    "__main__.C attributes as they were replaced": """
+    "__main__.C: __getattribute__, m, scale attributes as they were replaced": """
 @compiled
 def f(x, c): return c.m(x)
 f(x, c); C.m = lambda self, x: x; f(x, c)

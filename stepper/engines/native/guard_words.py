@@ -114,13 +114,12 @@ def _of_the_world(part: GuardPart) -> Iterator[Difference]:
     """In what classes, libraries and torch's own state are not as they were."""
     match part.kind:
         case "CLASS_ATTRIBUTES":
-            cls, _, _ = part.name.partition(": ")
-            yield Difference("attributes", Words("as they were"), Words("replaced"), source=cls)
+            yield Difference("attributes", Words("as they were"), Words("replaced"))
         case "ORIGINAL_FUNCTION":
             yield Difference("object", Words("as it was"), Words("replaced"))
         case "MODULE_HOOKS":
-            for name in part.name.split(", "):
-                if vars(nn_module)[name]:
+            for name, there in vars(nn_module).items():
+                if there and any(f"[{name!r}]" in code for code in part.code):
                     source = f"{nn_module.__name__}.{name}"
                     yield Difference("hooks", Words("none"), Words("some"), source=source)
 
