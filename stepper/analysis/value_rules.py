@@ -381,6 +381,11 @@ def _global_int(it: Changing) -> Advice | None:
     found = _GLOBAL.match(it.series.source) if _a_number(it) else None
     if found is None:
         return None
+    if it.name.startswith("torch."):
+        return it.advise(
+            f"{it.name} is torch's own, and a constant of the graph: have it alike at all calls. "
+            "Where the program needs both, an entry for each is the price."
+        )
     where = "a global" if found.end() == len(it.series.source) else "a part of a global"
     return it.advise(
         f"An int that is {where} is a constant of the graph. Hand {it.name} over as an argument"

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 from torch import nn, ones
+from torch.nn.utils import parametrize
 
 from tests.answers.cases import Run, case
 
@@ -219,3 +220,30 @@ def dropped_more_each_epoch(run: Run) -> None:
         y = compiled(ones(1, 2))
         if run.remedied:
             nn.functional.dropout(y, 0.1 * epoch)
+
+
+@case(
+    "", "why-recompile",
+    cause="_cache_enabled changes: 0, 1",
+    advice="torch.nn.utils.parametrize._cache_enabled is torch's own, and a constant of the graph: "
+    "have it alike at all calls.",
+    counts=(2, 1),
+    never=("over as an argument", "in a tensor"),
+)  # fmt: skip
+def weights_that_are_kept_at_times(run: Run) -> None:
+    class Symmetric(nn.Module):
+        def forward(self, weight: Any) -> Any:
+            return weight + weight.T
+
+    layer = nn.Linear(2, 2)
+    parametrize.register_parametrization(layer, "weight", Symmetric())
+
+    @run.compile
+    def applied(x: Any) -> Any:
+        return layer(x)
+
+    if not run.remedied:
+        applied(ones(1, 2))
+    for _ in range(2):
+        with parametrize.cached():
+            applied(ones(1, 2))
