@@ -4,7 +4,8 @@ no more than one graph without it, either.
 What lies before a break are the parts of the function that has run so far; what lies behind it, the
 resume functions that go on; and what is left to Python at either is compiled by itself. A part that
 was to be compiled and was not, since it broke where no function can go on or failed, counts as one
-that has a graph: it might have had one.
+that has a graph: it might have had one. So does a resume function that has not been called, as at a
+stop at the break.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class SplitGraphs:
 
     def _is_behind(self, found: GraphBreak) -> bool:
         code = self._resume_code(found)
-        return code is not None and self._makes_graph(code)
+        return found.resumes if code is None else self._makes_graph(code)
 
     def _count_left(self, found: GraphBreak) -> int:
         """How many functions that make graphs a break leaves to Python."""
@@ -70,7 +71,7 @@ class SplitGraphs:
         ahead, seen = [code], {code}
         while ahead:
             code = ahead.pop()
-            if code in self._with_graph:
+            if code in self._with_graph or code not in self._compiled:
                 return True
             for each in self._breaks.get(code, ()):
                 going_on = self._resume_code(each)
@@ -78,6 +79,10 @@ class SplitGraphs:
                 ahead += after - seen
                 seen |= after
         return False
+
+    @cached_property
+    def _compiled(self) -> set[int]:
+        return {item.code for item in compilations(self._recording)}
 
     @cached_property
     def _with_graph(self) -> set[int]:
