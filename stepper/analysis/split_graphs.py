@@ -14,7 +14,8 @@ from collections.abc import Callable
 from functools import cached_property
 
 from stepper.analysis.walks import compilations
-from stepper.model.trace import GraphBreak, Outcome, Translation
+from stepper.model.resume_names import resumed
+from stepper.model.trace import GraphBreak, MomentId, Outcome, Translation
 from stepper.recording.reader import Recording
 
 
@@ -60,7 +61,16 @@ class SplitGraphs:
 
     def _is_behind(self, found: GraphBreak) -> bool:
         code = self._resume_code(found)
-        return found.resumes if code is None else self._makes_graph(code)
+        if code is None:
+            return found.resumes and not self._is_passed_over(found)
+        return self._makes_graph(code)
+
+    def _is_passed_over(self, found: GraphBreak) -> bool:
+        """Whether what goes on after a break was called, and the compiler never began with it."""
+        if not found.user_stack:
+            return False
+        broken = found.user_stack[0]
+        return self._passed_over.get((broken.filename, broken.line), -1) >= found.moment
 
     def _count_left(self, found: GraphBreak) -> int:
         """How many functions that make graphs a break leaves to Python."""
@@ -79,6 +89,16 @@ class SplitGraphs:
                 ahead += after - seen
                 seen |= after
         return False
+
+    @cached_property
+    def _passed_over(self) -> dict[tuple[str, int], MomentId]:
+        """The latest moment at which a resume function was called that the compiler never began
+        with, by the file and line at which it goes on."""
+        found = {}
+        for each in self._recording.skipped_frames():
+            if (rest := resumed(each.name)) is not None:
+                found[each.filename, rest.line] = each.moment
+        return found
 
     @cached_property
     def _compiled(self) -> set[int]:
