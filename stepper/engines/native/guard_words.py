@@ -119,7 +119,7 @@ def _of_the_world(part: GuardPart) -> Iterator[Difference]:
             yield Difference("object", Words("as it was"), Words("replaced"))
         case "MODULE_HOOKS":
             for name, there in vars(nn_module).items():
-                if there and any(f"[{name!r}]" in code for code in part.code):
+                if any(f"[{name!r}]" in code for code in part.code) and there:
                     source = f"{nn_module.__name__}.{name}"
                     yield Difference("hooks", Words("none"), Words("some"), source=source)
 
