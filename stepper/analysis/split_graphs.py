@@ -61,16 +61,15 @@ class SplitGraphs:
 
     def _is_behind(self, found: GraphBreak) -> bool:
         code = self._resume_code(found)
-        if code is None:
-            return found.resumes and not self._is_passed_over(found)
-        return self._makes_graph(code)
+        return self._is_to_come(found) if code is None else self._makes_graph(code)
 
-    def _is_passed_over(self, found: GraphBreak) -> bool:
-        """Whether what goes on after a break was called, and the compiler never began with it."""
-        if not found.user_stack:
-            return False
+    def _is_to_come(self, found: GraphBreak) -> bool:
+        """Whether what goes on after a break, which has no code, has not been called: the compiler
+        has not passed it over, either."""
+        if not found.resumes or not found.user_stack:
+            return found.resumes
         broken = found.user_stack[0]
-        return self._passed_over.get((broken.filename, broken.line), -1) >= found.moment
+        return self._passed_over.get((broken.filename, broken.line), -1) < found.moment
 
     def _count_left(self, found: GraphBreak) -> int:
         """How many functions that make graphs a break leaves to Python."""
@@ -85,6 +84,8 @@ class SplitGraphs:
                 return True
             for each in self._breaks.get(code, ()):
                 going_on = self._resume_code(each)
+                if going_on is None and self._is_to_come(each):
+                    return True
                 after = {*self._left.get(each.id, ()), *([going_on] if going_on else ())}
                 ahead += after - seen
                 seen |= after
