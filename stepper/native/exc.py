@@ -33,6 +33,9 @@ class NativeError(RuntimeError):
 class Unsupported(NativeError):
     """Something cannot be captured: a graph break, with a reason that a user understands."""
 
+    at_break: Callable[[], object] | None = None
+    """Done where the graph is broken, when the instruction's own changes are taken back."""
+
 
 class SkipFrame(NativeError):
     """The frame is to run as it is."""

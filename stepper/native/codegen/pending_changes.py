@@ -12,6 +12,7 @@ from typing import Any
 from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.source import LocalSource
 from stepper.native.variables.base import DELETED, VariableTracker
+from stepper.native.variables.cached_function import PendingCallVariable, call_again
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.containers import put_contents
 from stepper.native.variables.context_var import ContextVariable
@@ -168,6 +169,8 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
         codegen.emit("LOAD_FAST", kept)
         codegen.call_method(1)
         codegen.pop_top()
+    elif isinstance(owner, PendingCallVariable):
+        _call(codegen, call_again, owner.holder)
     elif isinstance(owner, ContextVariable):
         raise owner.refuse("a change that lasts")
     elif isinstance(owner, UserDefinedObjectVariable) and (by := owner.stores_by(name)):

@@ -218,9 +218,11 @@ def _repeat_in_place(a, b, /):
     return a
 
 
-_KEYS: Any = type({}.keys())
-_ITEMS: Any = type({}.items())
-_VIEWS = (_KEYS, _ITEMS)
+_ORDERED = collections.OrderedDict[object, object]()
+_VIEWS: tuple[Any, ...] = (
+    type({}.keys()), type({}.items()), type(_ORDERED.keys()), type(_ORDERED.items())
+)  # fmt: skip
+_KEYS, _ITEMS, _ORDERED_KEYS, _ORDERED_ITEMS = _VIEWS
 
 
 def _of_views(*operations):
@@ -229,7 +231,8 @@ def _of_views(*operations):
 
 def _is_view(value, /):
     kind = type(value)  # whose own class is not asked whether it is another
-    return kind is _KEYS or kind is _ITEMS
+    is_ordered = kind is _ORDERED_KEYS or kind is _ORDERED_ITEMS
+    return kind is _KEYS or kind is _ITEMS or is_ordered
 
 
 def _is_set(value, /):

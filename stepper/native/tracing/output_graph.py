@@ -537,7 +537,8 @@ class OutputGraph:
         """Whether something can be done before the frame: it has to be one graph, and nobody could
         tell, since nothing has been drawn, changed or set so far."""
         set_ = self.modes or self.grad_enabled != self.state.grad_enabled
-        done = set_ or self.fake_mode.draws or self.altered or self.side_effects.pending
+        changed = not all(each.is_repeated for each in self.side_effects.changed.values())
+        done = set_ or self.fake_mode.draws or self.altered or changed
         return self.translation.nopython and not done
 
     @property

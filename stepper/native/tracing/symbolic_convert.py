@@ -429,6 +429,8 @@ class InstructionTranslator(InstructionTranslatorBase):
                 if self.output.altered:
                     raise RestartAnalysis(at, reason) from None
                 self.output.rollback(mark)
+                if error.at_break is not None:
+                    error.at_break()
                 self.stack, self.symbolic_locals = stack, symbolic_locals
                 self.kw_names, self.instruction_pointer = kw_names, at
                 for _, leave in reversed(blocks):

@@ -96,6 +96,8 @@ class VariableTracker:
 
     is_made: ClassVar[bool] = True
     """Whether `reconstruct` makes an object, another one each time."""
+    is_repeated: ClassVar[bool] = False
+    """Whether what changes it is done once more at the end, and nobody can tell when."""
 
     source: Source | None = field(default=None, kw_only=True)
     """Where the value was when the frame was entered, None: the frame made it."""

@@ -47,6 +47,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin import OF_TEXTS, BuiltinVariable
 from stepper.native.variables.builtin_methods import METHODS_OF_C, BoundBuiltinMethod
+from stepper.native.variables.cached_function import CACHED, CachedFunctionVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.dicts import ConstDictVariable, is_plain_record, key_of
@@ -242,6 +243,11 @@ class VariableBuilder:
             return EnvironVariable(source=self.source, guards=guards)
         if kind is functools.partial:
             return self._wrap_partial(value)
+        if kind is CACHED:
+            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
+            return CachedFunctionVariable(
+                value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
+            )
         for fixed in (TemplateVariable, InterpolationVariable):
             if kind is fixed.kind:
                 guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)

@@ -67,6 +67,8 @@ class EnumVariable(UserDefinedObjectVariable):
         return super().describe() if name is None else f"{type(self.value).__name__}.{name}"
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name == "_inverted_" and issubclass(type(self.value), enum.Flag):
+            enum.Flag.__invert__(self.value)  # Python keeps it there
         if name not in ("name", "value") or not issubclass(type(self.value), enum.Enum):
             return super().var_getattr(tx, name)
         own = f"_{name}_"

@@ -6,6 +6,7 @@ import contextlib
 import os
 import types
 import weakref
+from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,18 +15,26 @@ import torch.nn.functional
 
 from stepper.native import versions
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has
+from stepper.native.guards.class_dicts import has, is_derived
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, TORCH
-from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.native.variables.base import (
+    NO_GUARDS,
+    Arguments,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin import has_attribute, has_symbol
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import SizeVariable, TupleVariable
+from stepper.native.variables.lists import BaseListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.numpy_arrays import MADE_OF_ARRAYS, NumpyArrayVariable, tensor_of
 from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -224,6 +233,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
             return args[0].call_method(tx, "numel", [], {})
         if self.value in _QUESTIONS:
             return self._answer(tx, args, kwargs, options)
+        if (told := self._overridden(tx, args, kwargs)) is not None:
+            return told
         if "out" in kwargs:
             return self._write_to(tx, args, kwargs)
         alone = len(args) == 1 and not kwargs
@@ -240,6 +251,32 @@ class TorchInGraphFunctionVariable(VariableTracker):
         tx.output.calls_program |= called in _allowed
         result = tx.call_in_graph("call_function", called, args, kwargs)
         return result.with_guards(self.guards)
+
+    def _overridden(
+        self, tx: Translator, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker | None:
+        """What an argument's `__torch_function__` says, which a function in C asks before all else,
+        a derived class's first; None: no argument has one."""
+        asked: list[VariableTracker] = []
+        for each in _given_to_torch(tx, [*args, *kwargs.values()]):
+            kind = each.python_type()
+            if all(kind is not other.python_type() for other in asked):
+                derived = (is_derived(kind, other.python_type()) for other in asked)
+                asked.insert(
+                    next((n for n, first in enumerate(derived) if first), len(asked)), each
+                )
+        if not asked:
+            return None
+        if type(self.value) is types.FunctionType or not tx.output.state.torch_function:
+            raise self.refuse("a call with an object that has __torch_function__")
+        kinds = TupleVariable([tx.class_variable(each) for each in asked])
+        named = [ConstDictVariable.new(dict(kwargs), NO_GUARDS)] if kwargs else []
+        for each in asked:
+            given = [self, kinds, TupleVariable([*args]), *named]
+            said = each.var_getattr(tx, _OVERRIDE).call_function(tx, given, {})
+            if not (isinstance(said, ConstantVariable) and said.value is NotImplemented):
+                return said.with_guards(self.guards)
+        raise self.refuse("a call that no __torch_function__ answers")
 
     def _check(
         self, tx: Translator, args: Arguments, kwargs: Keywords, options: GuardOptions
@@ -311,6 +348,15 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.value)
+
+
+def _given_to_torch(tx: Translator, args: Arguments) -> Iterator[VariableTracker]:
+    """The arguments, and items of sequences, that have a `__torch_function__` of their own."""
+    for each in map(tx.realize, args):
+        if isinstance(each, BaseListVariable):
+            yield from _given_to_torch(tx, each.items)
+        elif isinstance(each, UserDefinedObjectVariable) and has(each.python_type(), _OVERRIDE):
+            yield each
 
 
 @tracker_class

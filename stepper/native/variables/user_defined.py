@@ -9,6 +9,7 @@ of the object, whether its dictionary has the name, and what the class has.
 from __future__ import annotations
 
 import collections
+import contextlib
 import dataclasses
 import enum
 import types
@@ -21,6 +22,7 @@ from stepper import _C
 from stepper.native import polyfills
 from stepper.native.guards.class_dicts import (
     MISSING,
+    class_dict,
     find,
     flags_of,
     has,
@@ -280,12 +282,20 @@ class UserDefinedClassVariable(UserDefinedVariable):
         made_by = lookup(self.value, "__new__")
         if not plain or getattr(made_by, "__func__", made_by) is not enum.Enum.__new__:
             raise self.refuse("a call")
-        members = self.var_getattr(tx, "_value2member_map_")
         if len(args) != 1 or kwargs:
             raise self.refuse("a call")
+        missing = getattr(lookup(self.value, "_missing_"), "__func__", None)
+        if missing is _COMBINED and args[0].python_type() is int:
+            key = args[0].as_python_constant()
+            with contextlib.suppress(ValueError):
+                self.value(key)  # Python keeps it with the members
+            if (known := class_dict(self.value)["_value2member_map_"].get(key)) is None:
+                raise self.refuse("a call")
+            source = GetItemSource(AttrSource(self._source(), "_value2member_map_"), key)
+            return tx.build(source, known).with_guards(args[0].guards)
+        members = self.var_getattr(tx, "_value2member_map_")
         if not members.contains(tx, args[0]):
-            by_enum = getattr(lookup(self.value, "_missing_"), "__func__", None) is _NO_MEMBER
-            if not by_enum or not isinstance(args[0], ConstantVariable):
+            if missing is not _NO_MEMBER or not isinstance(args[0], ConstantVariable):
                 raise self.refuse("a call")
             raise observed(
                 ValueError, f"{args[0].value!r} is not a valid {self.value.__qualname__}"
@@ -698,6 +708,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return UserIteratorVariable(iterator, guards=iterator.guards)
 
 
+_COMBINED: object = getattr(enum.Flag, "_missing_").__func__  # noqa: B009  # the same
 _NO_MEMBER: object = getattr(enum.Enum, "_missing_").__func__  # noqa: B009  # no stub has it
 _DELATTR = object.__dict__["__delattr__"]
 

@@ -7,6 +7,7 @@ functions of its library that take them, each with arguments; see `samples`.
 from __future__ import annotations
 
 import dataclasses
+import enum
 import functools
 import itertools
 import operator
@@ -467,3 +468,69 @@ def methods_of_the_class(x):
 def values_of_torch(x):
     device = torch.device("cpu")
     return x.to(device), device.type, torch.zeros(torch.Size([2])), torch.as_tensor(x) is x
+
+
+class Measured:
+    def __init__(self, number, unit):
+        self.number, self.unit = number, unit
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        units = [each.unit for each in args if isinstance(each, Measured)]
+        numbers = [each.number if isinstance(each, Measured) else each for each in args]
+        if func is torch.mul:
+            units = ["*".join(units)]
+        return cls(func(*numbers, **(kwargs or {})), units[0])
+
+
+class Length(Measured):
+    pass
+
+
+class Noting:
+    def __init__(self):
+        self.seen = []
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        names = [each.__name__ for each in types]
+        self.seen.append((func.__name__, names, len(args), list(kwargs or {})))
+        return NotImplemented if func is torch.add and len(types) > 1 else 5
+
+
+@sample(Length(T(3), "m"), T(3))
+def objects_given_to_torch(length, x):
+    other = torch.add(length, x, alpha=2)
+    area = torch.mul(other, Measured(x, "s"))
+    return area.number, area.unit, type(area).__name__, torch.mean(other).number
+
+
+@sample(Noting(), T(3))
+def objects_asked_by_torch(noting, x):
+    torch.add(x, noting), torch.add(input=x, other=noting, alpha=3), torch.stack([x, noting])
+    torch.add(noting, Length(x, "m"))
+    return torch.mul(2, noting) + x, noting.seen
+
+
+class Colour(enum.Flag):
+    RED = enum.auto()
+    GREEN = enum.auto()
+    BLUE = enum.auto()
+
+
+@sample(Colour.GREEN, T(3))
+def flags_combined(colour, x):
+    both = colour | Colour.RED
+    asked = Colour.RED in both, Colour.BLUE in both, bool(both & Colour.BLUE), Colour(3) is both
+    return x * both.value, both & ~Colour.RED, both ^ Colour.BLUE, [*both], both.name, asked
+
+
+@sample(OrderedDict(a=1, b=2), T(3))
+def views_of_ordered(d, x):
+    compared = (
+        d.keys() >= {"a"},
+        d.items() > {("a", 1)},
+        {"a"} < d.keys(),
+        d.keys() == {"a": 1}.keys(),
+    )
+    made = d.keys() & {"a", "c"}, d.keys() - {"a"} == {"b"}, d.keys() | {"c"} == {"a", "b", "c"}
+    return x + len(d.keys() ^ {"a"}), compared, made, d.items().isdisjoint([("a", 2)])

@@ -1,0 +1,114 @@
+"""Functions with `functools.lru_cache` that were there before: compiled code has the results that
+the cache has, and the cache counts, keeps and lets go as in eager."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import torch
+
+from stepper import native
+from tests.engines.native.harness import check, run_graph
+
+SCALE = [2]
+
+
+def made(maxsize: int | None) -> tuple[Any, list[object]]:
+    """Such a function, and with which arguments it ran."""
+    ran: list[object] = []
+
+    @functools.lru_cache(maxsize)
+    def scaled(n: object = 3) -> Any:
+        ran.append(n)
+        return {"n": n, "by": SCALE[0], "of": torch.ones(2) * SCALE[0]}
+
+    return scaled, ran
+
+
+def once(cached: Any, x: Any) -> Any:
+    return x + cached(4)["of"] * cached(4)["by"]
+
+
+def several(cached: Any, x: Any) -> Any:
+    found = cached(1), cached(2), cached(1.0), cached(True), cached("a"), cached(None), cached()
+    return [x * each["by"] for each in found], found[0] is cached(1), found[0] is found[2]
+
+
+def changed(cached: Any, x: Any) -> Any:
+    cached(5)["more"] = x + 1
+    return cached(5).get("more", x) * 2
+
+
+def by_name(cached: Any, x: Any) -> Any:
+    return x * cached(n=4)["by"]
+
+
+def after_a_change(cached: Any, x: Any) -> Any:
+    SCALE[0] = 7
+    return x * cached(6)["by"]
+
+
+@pytest.mark.parametrize("maxsize", [None, 128, 2, 0])
+@pytest.mark.parametrize("f", [once, several, changed, by_name, after_a_change])
+def test_the_cache_is_as_in_eager(f: Callable[..., Any], maxsize: int | None) -> None:
+    seen = []
+    for compiled in (False, True):
+        SCALE[0] = 2
+        cached, ran = made(maxsize)
+        call = native.optimize(run_graph)(f) if compiled else f
+        told = []
+        for number in range(5):
+            told.append((repr(call(cached, torch.ones(2))), cached.cache_info(), list(ran)))
+            SCALE[0] += 1
+            if number == 2:
+                cached.cache_clear()
+            if number == 3:
+                cached(4)
+        seen.append(told)
+    assert seen[0] == seen[1]
+
+
+@functools.lru_cache
+def table(n: int) -> dict[int, int]:
+    return {each: each * 2 for each in range(n)}
+
+
+def test_a_cached_function_breaks_no_graph() -> None:
+    assert not check(lambda x: x * table(3)[2] + table(4)[3], torch.ones(3)).graph_break_count
+
+
+def test_once_it_has_been_called_the_frame_is_captured_anew() -> None:
+    cached, _ = made(None)
+    sizes = []
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        sizes.append(sum(node.op.startswith("call") for node in gm.graph.nodes))
+        return gm.forward
+
+    call = native.optimize(backend)(lambda x: (x + 1) * cached(4)["by"] + 2)
+    for _ in range(3):
+        call(torch.ones(2))
+    assert (sizes[0], sizes[-1], sizes.count(3)) == (1, 3, 1)
+
+
+def test_where_one_graph_is_asked_for_it_is_called_before() -> None:
+    SCALE[0] = 2
+    cached, ran = made(None)
+    call = native.optimize(run_graph, nopython=True)(
+        lambda x: x * cached(4)["by"] * cached(5)["by"]
+    )
+    assert call(torch.ones(2)).tolist() == [4, 4]
+    assert ran == [4, 5]
+    assert cached.cache_info()[:2] == (0, 2)
+
+
+def fails(n: int) -> int:
+    raise ValueError(n)
+
+
+def test_an_error_is_the_programs() -> None:
+    cached = functools.cache(fails)
+    check(lambda x: x * cached(3), torch.ones(3))
