@@ -99,6 +99,9 @@ class VariableTracker:
     is_repeated: ClassVar[bool] = False
     """Whether what changes it is done once more at the end, and nobody can tell when."""
 
+    python_class: ClassVar[type | None] = None
+    """The class of the value, where all that these trackers stand for have one."""
+
     source: Source | None = field(default=None, kw_only=True)
     """Where the value was when the frame was entered, None: the frame made it."""
     guards: Guards = field(default=NO_GUARDS, kw_only=True)
@@ -165,6 +168,8 @@ class VariableTracker:
 
     def python_type(self) -> type:
         """The class of the value: of a tracker that has it, `type(self.value)`."""
+        if self.python_class is not None:
+            return self.python_class
         if "value" not in vars(self):
             raise NotImplementedError
         return type(vars(self)["value"])

@@ -103,6 +103,8 @@ def _written(key: VariableTracker) -> object:
 class BoundBuiltinMethod(VariableTracker):
     """A method of a builtin type, or of a tensor, with its object."""
 
+    python_class = types.BuiltinMethodType
+
     obj: VariableTracker
     """The object."""
     name: str
@@ -110,9 +112,6 @@ class BoundBuiltinMethod(VariableTracker):
 
     def describe(self) -> str:
         return f"method {self.name} of {self.obj.describe()}"
-
-    def python_type(self) -> type:
-        return types.BuiltinMethodType
 
     def unbound(self, owner: VariableTracker) -> UnboundMethodVariable | None:
         """The method as the class of the value has it of which it was read; None: it was not read

@@ -125,13 +125,12 @@ def _super(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker
 class IdentityVariable(VariableTracker):
     """`id` of an object, a number that nobody knows: to find something by in a dictionary."""
 
+    python_class = int
+
     obj: VariableTracker
     """The object."""
     place: int
     """The instruction that asks for it."""
-
-    def python_type(self) -> type:
-        return int
 
     def as_key(self, tx: Translator) -> object:
         return TrackedKey(self)

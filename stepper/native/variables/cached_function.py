@@ -46,13 +46,11 @@ _ENTRY = "_lru_list_elem"
 class PendingCallVariable(VariableTracker):
     """A call that is to be done again with the arguments that are stored in it."""
 
+    python_class = CACHED
     is_repeated = True
 
     holder: CachedFunctionVariable
     """The function."""
-
-    def python_type(self) -> type:
-        return CACHED
 
     def describe(self) -> str:
         return f"the cache of {self.holder.describe()}"

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 class ContextVariable(HasBuiltinMethods):
     """A `ContextVar`."""
 
-    def python_type(self) -> type:
-        return contextvars.ContextVar
+    python_class = contextvars.ContextVar
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
@@ -51,15 +50,14 @@ class ContextTokenVariable(VariableTracker):
     before: what it had been set to in this frame, None: it had not been.
     """
 
+    python_class = contextvars.Token
+
     def __init__(
         self, var: ContextVariable, before: VariableTracker | None, guards: Guards
     ) -> None:
         super().__init__(guards=guards, mutation_type=AttributeMutationNew())
         self.var = var
         self.before = before
-
-    def python_type(self) -> type:
-        return contextvars.Token
 
     def is_used(self, tx: Translator) -> bool:
         """Whether the variable was put back with it, which can be done once."""

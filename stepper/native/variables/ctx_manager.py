@@ -319,11 +319,10 @@ class InsideVariable(VariableTracker):
 class CloneVariable(VariableTracker):
     """The method of a context that makes another one like it."""
 
+    python_class = types.MethodType
+
     manager: ModeVariable
     """The context."""
-
-    def python_type(self) -> type:
-        return types.MethodType
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether methods have the attribute."""

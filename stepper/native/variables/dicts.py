@@ -51,6 +51,8 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         gives that there is, and its size in bytes, come of that, and not only of what it holds.
     """
 
+    python_class = dict
+
     def __init__(
         self,
         items: dict[Any, VariableTracker],
@@ -67,9 +69,6 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
     def new(cls, items: dict[Any, VariableTracker], guards: Guards) -> ConstDictVariable:
         """A dictionary that the frame makes."""
         return cls(items, guards=guards, mutation_type=ValueMutationNew())
-
-    def python_type(self) -> type:
-        return dict
 
     def known(self, tx: Translator) -> ConstDictVariable:
         return self

@@ -69,14 +69,13 @@ _KNOWN = Classes(
 class ExceptionClassVariable(VariableTracker):
     """A builtin class of exceptions."""
 
+    python_class = type
+
     value: Any
     """The class."""
 
     def describe(self) -> str:
         return f"class {self.value.__name__}"
-
-    def python_type(self) -> type:
-        return type
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if kwargs:
@@ -243,11 +242,10 @@ class ExceptionVariable(VariableTracker):
 class ExceptionInitVariable(VariableTracker):
     """`BaseException.__init__` of an exception: it takes its arguments."""
 
+    python_class = types.MethodWrapperType
+
     obj: ExceptionVariable
     """The exception."""
-
-    def python_type(self) -> type:
-        return types.MethodWrapperType
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         from stepper.native.variables.lists import TupleVariable
@@ -262,11 +260,10 @@ class ExceptionInitVariable(VariableTracker):
 class TracebackVariable(VariableTracker):
     """The traceback of an exception that was raised while tracing: nobody may look at it."""
 
+    python_class = types.TracebackType
+
     def describe(self) -> str:
         return "a traceback"
-
-    def python_type(self) -> type:
-        return types.TracebackType
 
 
 def make_instance(kind: Any, *args: object) -> object:

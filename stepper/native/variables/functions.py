@@ -8,7 +8,7 @@ import os
 import types
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack
 
 from stepper.native import polyfills
 from stepper.native.bytecode import opcodes
@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 class CellVariable(VariableTracker):
     """A cell; what it holds is in the side effects, once it has been written."""
 
+    python_class = types.CellType
+
     local_name: str
     """The variable's name."""
     pre_existing_contents: VariableTracker | None = None
@@ -58,9 +60,6 @@ class CellVariable(VariableTracker):
         if value is not None:
             tx.output.side_effects.store_attr(cell, "cell_contents", value)
         return cell
-
-    def python_type(self) -> type:
-        return types.CellType
 
     def is_empty(self, tx: Translator) -> bool:
         """Whether it holds nothing now."""
@@ -123,6 +122,8 @@ def is_noted_by_dynamo(code: types.CodeType) -> bool:
 class BaseUserFunctionVariable(VariableTracker):
     """Something that is inlined when it is called."""
 
+    python_class: ClassVar[type | None] = types.FunctionType
+
     def get_function(self) -> types.FunctionType:
         """A function with the code, name and globals."""
         raise NotImplementedError
@@ -167,9 +168,6 @@ class BaseUserFunctionVariable(VariableTracker):
             if (bound := self.bound_to(args[0])) is not None:
                 return bound
         return super().call_method(tx, name, args, kwargs)
-
-    def python_type(self) -> type:
-        return types.FunctionType
 
 
 _FACTS = frozenset(
@@ -556,6 +554,8 @@ def bind_arguments(
 class UserMethodVariable(BaseUserFunctionVariable):
     """A bound method of a Python function, or of another object that is called with its owner."""
 
+    python_class = types.MethodType
+
     fn: VariableTracker
     """The function's tracker."""
     obj: VariableTracker
@@ -563,9 +563,6 @@ class UserMethodVariable(BaseUserFunctionVariable):
 
     def describe(self) -> str:
         return self.fn.describe()
-
-    def python_type(self) -> type:
-        return types.MethodType
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute, or its function."""

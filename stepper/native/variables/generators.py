@@ -50,6 +50,8 @@ class Suspended(NamedTuple):
 class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
     """A generator."""
 
+    python_class = types.GeneratorType
+
     code: types.CodeType
     """The code of the generator."""
     state: Suspended | None
@@ -64,9 +66,6 @@ class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
 
     def describe(self) -> str:
         return f"generator {self.code.co_qualname}"
-
-    def python_type(self) -> type:
-        return types.GeneratorType
 
     def next_variable(self, tx: Translator) -> VariableTracker | None:
         if self.state is not None:

@@ -376,12 +376,11 @@ _C.set_skip(_through.__code__, "recursive")
 class HandleVariable(VariableTracker):
     """What takes a hook away again: nobody can have it, for the graph registers the hook."""
 
+    python_class = RemovableHandle
+
     made_at: int
     """The instruction of the frame that has made it: where it is needed, the graph is broken
     before that."""
-
-    def python_type(self) -> type:
-        return RemovableHandle
 
     def reconstruct(self, codegen: Codegen) -> None:
         raise RestartAnalysis(self.made_at, "Tensor.register_hook, of which the handle is needed")

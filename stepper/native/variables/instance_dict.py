@@ -55,6 +55,8 @@ class KeepsAttributes(Protocol):
 class InstanceDictVariable(HasBuiltinMethods, dicts.DictionaryVariable):
     """`object.__dict__`: a dictionary of what is stored in the object."""
 
+    python_class = dict
+
     obj: VariableTracker
     """The object."""
 
@@ -62,9 +64,6 @@ class InstanceDictVariable(HasBuiltinMethods, dicts.DictionaryVariable):
     def keeper(self) -> KeepsAttributes:
         """The object, as one that attributes are stored in."""
         return cast("KeepsAttributes", self.obj)
-
-    def python_type(self) -> type:
-        return dict
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.obj]

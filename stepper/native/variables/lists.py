@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
 import torch
 
@@ -19,7 +19,6 @@ from stepper.native.variables.base import (
     ValueMutationNew,
     VariableTracker,
     refuse_finalizers,
-    tracker_class,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
@@ -238,18 +237,69 @@ class ListVariable(BaseListVariable):
         codegen.build("BUILD_LIST", len(self.items))
 
 
-@tracker_class
-class RangeVariable(HasBuiltinMethods):
-    """A range."""
+_PARTS = ("start", "stop", "step")
 
-    value: range
-    """The range itself."""
 
-    def python_type(self) -> type:
-        return range
+class PartsVariable(HasBuiltinMethods):
+    """A slice or a range.
+
+    items: start, stop and step.
+    """
+
+    python_class: ClassVar[type]
+
+    def __init__(self, items: Iterable[VariableTracker], **options: Unpack[TrackerOptions]) -> None:
+        super().__init__(**options)
+        self.items = list(items)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        return has(self.python_class, name)
 
     def is_python_constant(self) -> bool:
-        return True
+        return all(item.is_python_constant() for item in self.items)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name not in _PARTS:
+            return super().var_getattr(tx, name)
+        return tx.realize(self.items[_PARTS.index(name)]).with_guards(self.guards)
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        return call_of_constant(self, name, args, kwargs)
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        codegen.load_callable(self.python_class)
+        codegen.foreach(self.items)
+        codegen.call(len(self.items))
+
+
+class SliceVariable(PartsVariable):
+    """A slice."""
+
+    python_class = slice
+
+    def as_python_constant(self) -> object:
+        return slice(*[item.as_python_constant() for item in self.items])
+
+    def as_proxy(self) -> object:
+        return slice(*[item.as_proxy() for item in self.items])
+
+
+class RangeVariable(PartsVariable):
+    """A range.
+
+    value: the range itself.
+    """
+
+    python_class = range
+
+    def __init__(self, value: range, **options: Unpack[TrackerOptions]) -> None:
+        super().__init__([ConstantVariable(getattr(value, name)) for name in _PARTS], **options)
+        self.value = value
 
     def as_python_constant(self) -> object:
         return self.value
@@ -262,72 +312,10 @@ class RangeVariable(HasBuiltinMethods):
         return [ConstantVariable(item, guards=self.guards) for item in self.value]
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        from stepper.native.variables.folding import fold
-
-        return fold(operator.getitem, [self, key], {})
+        return call_of_constant(self, "__getitem__", [key], {})
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         return item.as_python_constant() in self.value
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name not in ("start", "stop", "step"):
-            return super().var_getattr(tx, name)
-        return ConstantVariable(getattr(self.value, name), guards=self.guards)
-
-    def call_method(
-        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
-    ) -> VariableTracker:
-        return call_of_constant(self, name, args, kwargs)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(range)
-        for part in (self.value.start, self.value.stop, self.value.step):
-            codegen.load_const(part)
-        codegen.call(3)
-
-
-class SliceVariable(HasBuiltinMethods):
-    """A slice.
-
-    items: start, stop and step.
-    """
-
-    def __init__(self, items: Iterable[VariableTracker], **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.items = list(items)
-
-    def python_type(self) -> type:
-        return slice
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return self.items
-
-    def has_attribute(self, tx: Translator, name: str) -> bool:
-        return has(slice, name)
-
-    def is_python_constant(self) -> bool:
-        return all(item.is_python_constant() for item in self.items)
-
-    def as_python_constant(self) -> object:
-        return slice(*[item.as_python_constant() for item in self.items])
-
-    def as_proxy(self) -> object:
-        return slice(*[item.as_proxy() for item in self.items])
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        if name not in ("start", "stop", "step"):
-            return super().var_getattr(tx, name)
-        return tx.realize(self.items[("start", "stop", "step").index(name)])
-
-    def call_method(
-        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
-    ) -> VariableTracker:
-        return call_of_constant(self, name, args, kwargs)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(slice)
-        codegen.foreach(self.items)
-        codegen.call(len(self.items))
 
 
 def call_of_constant(

@@ -28,11 +28,10 @@ def _proxy(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker
 class MappingProxyVariable(HasBuiltinMethods):
     """A view: whatever is asked of it, the mapping is asked."""
 
+    python_class = types.MappingProxyType
+
     base: VariableTracker
     """The mapping."""
-
-    def python_type(self) -> type:
-        return types.MappingProxyType
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.base]

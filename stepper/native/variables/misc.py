@@ -128,13 +128,12 @@ class EnvironVariable(HasBuiltinMethods):
 class SuperVariable(VariableTracker):
     """`super()`."""
 
+    python_class = super
+
     typevar: VariableTracker
     """The class after which the search begins."""
     objvar: VariableTracker
     """The object."""
-
-    def python_type(self) -> type:
-        return super
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "__class__":

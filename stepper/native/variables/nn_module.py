@@ -189,11 +189,10 @@ class RegisteredVariable(VariableTracker):
 class ModuleListSliceVariable(VariableTracker):
     """A slice of a `ModuleList`, which is a list of its own: to go through."""
 
+    python_class = torch.nn.ModuleList
+
     items: VariableTracker
     """A tuple of its modules."""
-
-    def python_type(self) -> type:
-        return torch.nn.ModuleList
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return self.items.unpack(tx)

@@ -31,13 +31,12 @@ _C.set_skip(make_partial.__code__, "recursive")
 class FunctoolsPartialClassVariable(VariableTracker):
     """The class."""
 
+    python_class = type
+
     value = functools.partial
 
     def describe(self) -> str:
         return "class functools.partial"
-
-    def python_type(self) -> type:
-        return type
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not args or not has(args[0].python_type(), "__call__"):
@@ -77,6 +76,8 @@ class FunctoolsPartialVariable(VariableTracker):
     value: the object; None: the frame makes it.
     """
 
+    python_class = functools.partial
+
     def __init__(
         self,
         func: VariableTracker,
@@ -93,9 +94,6 @@ class FunctoolsPartialVariable(VariableTracker):
 
     def describe(self) -> str:
         return f"partial of {self.func.describe()}"
-
-    def python_type(self) -> type:
-        return functools.partial
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "func":

@@ -47,6 +47,8 @@ _HOLDERS = (*_TARGETS, BaseListVariable, ConstDictVariable, CellVariable, UserMe
 class WeakReferenceVariable(VariableTracker):
     """A weak reference."""
 
+    python_class = weakref.ReferenceType
+
     value: weakref.ReferenceType[object] | None
     """The weak reference; None: the frame makes it."""
     target: VariableTracker | None = None
@@ -58,9 +60,6 @@ class WeakReferenceVariable(VariableTracker):
         super().__post_init__()
         if self.target is not None:  # Python makes one for each object
             self.identity = ("weak reference", self.target.identity)
-
-    def python_type(self) -> type:
-        return weakref.ReferenceType
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if args or kwargs:
