@@ -63,6 +63,7 @@ IN_ANALYSIS = {
         "_logging": "torch's: the context of a break",
         "_written": "torch's: the context of a break",
         "_attributes_in_c": "torch's: the context of a break",
+        "_awaited": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
         "_scheduled": "torch's: the context of a break",
         "_shared": "torch's: the context of a break",

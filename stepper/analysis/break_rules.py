@@ -37,6 +37,16 @@ _OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
 _LOGGER = re.compile(r"method: <Logger ([\w.]+) \(\w+\)>\.(\w+), args: ")
 _ASKING = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
 """Methods of a logger with which nothing is logged."""
+_NO_HANDLER = "Missing bytecode handler"
+_WAITS = (
+    "ASYNC_GEN_WRAP ",
+    "BEFORE_ASYNC_WITH ",
+    "GET_AITER ",
+    "GET_ANEXT ",
+    "GET_AWAITABLE ",
+)
+"""How what Dynamo says of an instruction that it does not know begins, where that is of a
+coroutine."""
 _ASKED = "Call to `torch._dynamo.graph_break()`"
 _ALIASING = "Encountered aliasing during higher order op tracing"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
@@ -288,6 +298,16 @@ def _asked_by_a_library(broken: Broken) -> Remedy | None:
     )
 
 
+def _awaited(broken: Broken) -> Remedy | None:
+    """A coroutine waits, here or in a library: Dynamo has no model of any way to do that."""
+    if broken.kind != _NO_HANDLER or not broken.context.startswith(_WAITS):
+        return None
+    return Remedy(
+        "Dynamo does not follow await, async for or async with: wait outside of the compiled "
+        "function, and compile a plain function that is called between the waits"
+    )
+
+
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
     copies = broken.kind in _COPYING and "copy" not in broken.leads_there  # asdict, say
@@ -500,6 +520,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "any, all": _of_each,
     "manager": _manager,
     "entered by a stack": _entered,
+    "awaited": _awaited,
     "asked by a library": _asked_by_a_library,
     "library": _inside_library,
     "lacking": _lacking,

@@ -448,6 +448,14 @@ RULES: dict[str, Rule] = {
         ),
         "modified by an inplace operation",
     ),
+    # A graph break there: what follows would have to be a function of its own.
+    "not resumed": _if_told(
+        Remedy(
+            "after a graph break Dynamo cannot go on in a coroutine or a generator: compile a "
+            "plain function that it calls instead, or avoid the break, which why-break tells of"
+        ),
+        "Cannot generate resume function for generator, coroutine",
+    ),
     # A parameter is written into where gradients are recorded.
     "leaf": _if_told(
         Remedy(

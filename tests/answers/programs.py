@@ -29,6 +29,7 @@ from tests.answers import (  # noqa: F401
     specialized,
     state,
     swept_again,
+    swept_eighteenth,
     swept_eighth,
     swept_eleventh,
     swept_fifteenth,

@@ -19,6 +19,7 @@ from tests.answers.running import Recorded
 pytestmark = pytest.mark.slow
 
 AGAINST = {
+    "awaited": "frame_skipped_by_hand",
     "asked by a library": "asked_for",
     "number of an input": "loss_that_is_printed",
     "size taken": "found_and_then_printed",
@@ -151,6 +152,7 @@ FAILURES = {
     "undecided": ("asked_whether_a_count_is_odd", "tensors_where_numbers_stand"),
     "carried": ("loop_that_grows_its_tensor", "branches_that_differ"),
     "written": ("written_after_exp", "shapes_that_do_not_fit"),
+    "not resumed": ("library_awaited", "written_after_exp"),
     "leaf": ("average_as_parameters", "written_after_exp"),
     "viewed": ("viewed_when_transposed", "shapes_that_do_not_fit"),
     "one Dim": ("one_dim_for_two_sizes", "run_by_the_export"),
