@@ -6,7 +6,9 @@ program that is watched is forked of a second one, which has imported its engine
 
 from __future__ import annotations
 
+import atexit
 import contextlib
+import ctypes
 import fcntl
 import gc
 import importlib
@@ -17,6 +19,7 @@ import select
 import signal
 import socket
 import sys
+import weakref
 from types import CodeType, ModuleType
 from typing import Any
 
@@ -52,8 +55,9 @@ def address(owner: int, engine: str = "") -> str:
     return f"\0stepper-tests-{owner}-{engine}"
 
 
-def serve(owner: int) -> Request:
-    """Fork for each request, until there are no more; returns in a program's process."""
+def serve(owner: int, spared: dict[str, ModuleType]) -> Request:
+    """Fork for each request, until there are no more; returns in a program's process. What is
+    imported by then is spared at its end."""
     listeners = {engine: _listener(address(owner, engine)) for engine in ("", *ENGINES)}
     if os.fork():  # It can be asked now. The tests have no child that is not their own.
         os._exit(0)
@@ -63,6 +67,9 @@ def serve(owner: int) -> Request:
     for engine, listener in listeners.items():
         if engine != served:
             listener.close()
+    spared.update(sys.modules)
+    for each in vars(weakref.finalize)["_registry"]:
+        each.atexit = False
     return _serve(listeners[served])
 
 
@@ -259,6 +266,34 @@ def _prepare() -> None:
     leave_processor_caches()
 
 
+def _spared_at_the_end() -> dict[str, ModuleType]:
+    """The modules that Python, when a program ends, is not to take apart: to fill in.
+
+    That takes longer than most programs, for each page that is touched is copied. The program's own
+    modules go as ever, and what they hold; what it wants to be called at its end is called before.
+    """
+    spared: dict[str, ModuleType] = {}
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(spared))
+    modules = sys.modules
+
+    def spare() -> None:  # without a name of this module: the program's has none of them
+        for name, module in spared.items():
+            if modules.get(name) is module:
+                del modules[name]
+
+    atexit.register(spare)  # the first is called last
+    return spared
+
+
+def _end_at_once() -> None:
+    """Have a process end when Python has: what C++ has is not taken apart, which takes as long."""
+    libc = ctypes.CDLL(None)
+    libc.on_exit(libc._exit, None)  # with the status
+    libc.on_exit(libc.fcloseall, None)  # before it: whatever was written is
+
+
 if __name__ == "__main__":
+    spared = _spared_at_the_end()
     _prepare()
-    exec(*begun(globals(), program(serve(int(sys.argv[1])))))
+    _end_at_once()
+    exec(*begun(globals(), program(serve(int(sys.argv[1]), spared))))
