@@ -55,6 +55,7 @@ IN_ANALYSIS = {
         "": "torch's: what is called, the program's: a statement",
         "_about_what_is_called": "torch's kind of a break",
         "_builtin": "torch's: what is called",
+        "_handed_over": "torch's: the context of a break",
         "_printing": "torch's: what is called",
         "_function": "torch's: what is called",
         "_in_place": "torch's: what is called",

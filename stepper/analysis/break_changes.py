@@ -157,6 +157,10 @@ _WORDS = {
     "torch.cond: improper predicate": "pass a bool, or a tensor of one bool",
     "torch.cond: unsupported branch return type (constant non-int)": _RETURNED,
     "torch.while_loop: unsupported cond_fn return type": "let it return a bool, or a tensor of one",
+    "Unsupported functorch tracing attempt": (
+        "compile what makes the transform, and not what it is made of: "
+        "torch.compile(torch.vmap(f)) in place of torch.vmap(torch.compile(f))"
+    ),
     "BUILD_STRING type error": "make the text outside of the compiled function",
     "Call to `torch._dynamo.graph_break()`": "remove the call; somebody asked for this break",
     "Call to `torch._dynamo.skip_frame()`": "remove the call; somebody asked for this",

@@ -74,6 +74,8 @@ _OPERATIONS = frozenset(
 _OPERATORS = ("HOP", "torch.cond:", "torch.while_loop:", "strict_mode:")
 """How the names of kinds begin that are about the functions which a higher-order operator is given:
 there the line is torch's, and the program's own is what to change."""
+_DISABLED_ONE = re.compile(r"<function (\S+) at 0x")
+"""How Dynamo names what is disabled."""
 _DISABLED = frozenset(
     {
         "Skip calling `torch.compiler.disable()`d function",
@@ -253,8 +255,10 @@ def _handed_over(broken: Broken) -> Remedy | None:
     """A library calls a function that is disabled: a hook, a method of the program's class."""
     if not broken.library or broken.kind not in _DISABLED:
         return None
+    named = _DISABLED_ONE.match(broken.context)
+    which = named[1] if named else "the function"
     return Remedy(
-        "remove torch.compiler.disable from the function, if it is the program's; if it is a "
+        f"remove torch.compiler.disable from {which}, if it is the program's; if it is a "
         "library's, take {source} out of the compiled function",
         source=broken.leads_there,
     )

@@ -683,7 +683,30 @@ class _Reader:
             for known in filter(None, map(self._leaving.get, keys)):
                 if at := bisect_left(known, item.id, key=itemgetter(0)):
                     return known[at - 1][1]
+        return self._left_in_midst(item)
+
+    def _left_in_midst(self, item: Translation) -> GraphBreak | None:
+        """The break where the outermost frame that it splits is none of the program's, as one of
+        Dynamo's own around a module: a call on the way to it, in the same call of the program."""
+        for place in reversed(item.python_stack):
+            known = self._on_the_way.get((place.filename, place.line), ())
+            for owner, each in reversed(known):
+                begun = owner.python_stack
+                inside = len(item.python_stack) > len(begun)
+                if owner.id < item.id and inside and item.python_stack[: len(begun)] == begun:
+                    return each
         return None
+
+    @cached_property
+    def _on_the_way(self) -> dict[tuple[str, int], list[tuple[Translation, GraphBreak]]]:
+        """Breaks that split a frame of Dynamo's own, by each line that calls on the way to them."""
+        found: dict[tuple[str, int], list[tuple[Translation, GraphBreak]]] = {}
+        for each in self._recording.graph_breaks():
+            owner = self._recording.translation(self._recording.attempt(each.attempt).translation)
+            if in_dynamo(owner.filename) and is_split(each, owner):
+                for place in each.user_stack[1:]:
+                    found.setdefault((place.filename, place.line), []).append((owner, each))
+        return found
 
     @cached_property
     def _leaving(self) -> dict[tuple[str, object], list[tuple[int, GraphBreak]]]:

@@ -6,9 +6,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
+from stepper.analysis.breaks import left_to_python
 from stepper.analysis.check_index import whose_key
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT
@@ -17,8 +19,8 @@ from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import Path, path_of, unscoped
-from stepper.analysis.unmet_guards import AUTOCAST, INFERENCE_MODE
-from stepper.client.text import function_name, place_text
+from stepper.analysis.unmet_guards import AUTOCAST, FUNCTORCH, INFERENCE_MODE
+from stepper.client.text import function_name, place_text, short_name
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import BASE, INVALID, Aspect
 from stepper.recording.reader import Recording
@@ -90,6 +92,8 @@ def _first(it: Changing, otherwise: str) -> str:
 
 
 def _rank(it: Changing) -> str:
+    if _only_with(it, {FUNCTORCH}):
+        return ""  # vmap takes a dimension
     return (
         f"A number of dimensions is never a symbol: reshape {it.name} to one rank before the call, "
         "or accept an entry for each."
@@ -109,8 +113,14 @@ def _device(it: Changing) -> str:
 
 
 def _requires_grad(it: Changing) -> str:
-    if is_parameter(it, it.series.source):
+    if is_parameter(it, it.series.source) or _only_with(it, {FUNCTORCH}):
         return ""
+    made = [*it.entries.made, *(each.translation for each in it.history.recompilations)]
+    if not it.history.resume_of and all(left_to_python(it.recording, each) for each in made):
+        return (
+            f"{short_name(it.history.name)} is compiled by itself because the graph breaks in what "
+            f"calls it, with {it.name} as that has it: remove that break (why-break says how)."
+        )
     return (
         f"Call with {it.name} always requiring grad or never: {it.name}.detach() where no gradient "
         "is needed."
@@ -429,14 +439,19 @@ def _inference(it: Changing) -> str:
 
 def _keys_of_dispatch(it: Changing) -> str:
     # Autocast changes the keys with which tensors are compared, whatever tensors they are.
-    nearest = [each.nearest for each in it.history.recompilations if each.nearest is not None]
-    differing = [{found.by.what for found in changes_of(each)} for each in nearest]
-    if all(it.what not in each or each & AUTOCAST for each in differing):
+    if _only_with(it, AUTOCAST | {FUNCTORCH}):
         return ""
     return (
         f"{it.name} comes in different kinds (a subclass, an inference tensor, another mode): make "
         "it the same kind before the call."
     )
+
+
+def _only_with(it: Changing, others: AbstractSet[str]) -> bool:
+    """Whether something has only changed when one of others has."""
+    nearest = [each.nearest for each in it.history.recompilations if each.nearest is not None]
+    differing = [{found.by.what for found in changes_of(each)} for each in nearest]
+    return all(it.what not in each or each & others for each in differing)
 
 
 _ALGORITHMS = "choice of algorithms (torch.use_deterministic_algorithms)"
@@ -478,6 +493,13 @@ def _state(it: Changing) -> str:
         f"Call it under one state: always the same {same}."
         f"{each if it.what in _OF_A_THREAD else ''} Where both are needed, as in training and "
         "evaluation, the two entries are the price."
+    )
+
+
+def _transforms(it: Changing) -> str:
+    return (
+        "What is called under a transform of torch.func (vmap, grad …) has an entry for it: call "
+        "it always under the same, or accept an entry for each."
     )
 
 
@@ -638,6 +660,7 @@ _ROWS: dict[str, _Row] = {
     "metadata of a subclass": _Row(_metadata, "metadata"),
     "next value": _Row(_next_value, NEXT),
     "state": _Row(_state, kinds=("GLOBAL_STATE",)),
+    "transforms": _Row(_transforms, FUNCTORCH),
     "function modes": _Row(_modes, kinds=(_MODES,)),
     "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),
     "not there": _Row(_reached, kinds=("", *_OF_VALUES)),

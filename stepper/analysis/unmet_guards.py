@@ -32,10 +32,15 @@ _SAME_LEAF = {
 }
 """Leaf guards by the GuardBuilder methods that make them, where the names differ."""
 
+FUNCTORCH = "functorch"
+"""The transforms of torch.func around a call."""
+_ON_FUNCTORCH = ".compare_functorch_state("
+"""What the guard on them asks; its leaf can be about anything."""
 _OF_STATE: dict[str, tuple[str, ...]] = {
     "GLOBAL_STATE": (),
     "TORCH_FUNCTION_MODE_STACK": ("function_modes",),
     "DEFAULT_DEVICE": ("default_device",),
+    "FUNCTORCH_STACK_MATCH": (FUNCTORCH,),
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
 STATE = "GLOBAL_STATE"
@@ -50,6 +55,7 @@ _THERE, _TAKEN = Words("there"), Words("taken away by inference mode")
 _OF_SEVERAL = frozenset({"OBJECT_ALIASING", "DUPLICATE_INPUT", "NO_ALIASING"})
 """Kinds of guards that say another expression than the one they are on."""
 _OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
+_TENSOR = "TENSOR_MATCH"
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
 
 
@@ -127,6 +133,8 @@ def conditions_behind(recording: Recording, made: Translation, failure: Failure)
 
 def with_state(made: Translation, item: Translation, failure: Failure) -> Failure:
     """A guard on torch's state, with what of it differs between two compilations."""
+    if _ON_FUNCTORCH in failure.text:
+        failure = msgspec.structs.replace(failure, kind="FUNCTORCH_STACK_MATCH")
     of = _OF_STATE.get(failure.kind)
     if of is None or made.state == item.state:
         return failure
@@ -146,21 +154,31 @@ def differing_state(
 
 
 def under_a_mode(made: Translation, item: Translation, failures: list[Failure]) -> list[Failure]:
-    """What a call did not pass, with what its tensors lack, or have more, because one of the two
-    calls was made in inference mode said to be that: none of them need have been made there. No
-    guard is on the mode itself."""
-    before, now = (Words(each.state.get(INFERENCE_MODE, "")) for each in (made, item))
+    """What a call did not pass, with what tensors have otherwise because one of the two calls was
+    made in inference mode, or under a transform of torch.func: none of them need have been made
+    there. No guard is on the mode itself, nor on there being no transform."""
     known = {each.what for failure in failures for each in failure.differences}
-    if before == now or known.isdisjoint(_IN_INFERENCE):
-        return failures
-    found = [
-        msgspec.structs.replace(each, differences=tuple(map(_of_the_mode, each.differences)))
-        for each in failures
-    ]
-    if INFERENCE_MODE not in known:
-        mode = Difference(INFERENCE_MODE, before, now)
-        found.append(Failure("", "", (mode,), behind=True, unguarded=True))
-    return found
+    if known & _IN_INFERENCE and (mode := _differs(INFERENCE_MODE, made, item)):
+        failures = [
+            msgspec.structs.replace(each, differences=tuple(map(_of_the_mode, each.differences)))
+            for each in failures
+        ]
+        failures += [] if INFERENCE_MODE in known else [_unguarded(mode)]
+    of_tensors = any(each.kind == _TENSOR for each in failures)
+    if of_tensors and FUNCTORCH not in known and (stack := _differs(FUNCTORCH, made, item)):
+        failures = [*failures, _unguarded(stack)]
+    return failures
+
+
+def _differs(name: str, made: Translation, item: Translation) -> Difference | None:
+    before, now = (each.state.get(name, "") for each in (made, item))
+    if before == now or not (before and now):
+        return None
+    return Difference(name, Words(before), Words(now))
+
+
+def _unguarded(mode: Difference) -> Failure:
+    return Failure("", "", (mode,), behind=True, unguarded=True)
 
 
 def _of_the_mode(difference: Difference) -> Difference:

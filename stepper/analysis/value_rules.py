@@ -358,11 +358,8 @@ def _instead(it: Changing) -> str:
                 "Call what takes it outside of the compiled function, or accept an entry for each."
             )
         return "An int that is an argument is one, too, from its second value on."
-    if FINDS in _taken(it):
-        return (
-            f"The program finds an element by {it.name}: do that outside of the compiled function, "
-            "and hand over what is found."
-        )
+    if finding := _outside_if_it_finds(it):
+        return finding
     if how := _needs_a_number(it):
         return (
             f"What is computed with {it.name} has to be a number of Python ({how}): do that "
@@ -374,6 +371,17 @@ def _instead(it: Changing) -> str:
     effect = it.changed_inside
     set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
     return f"The program decides by {it.name}: do that outside of the compiled function{set_there}."
+
+
+def _outside_if_it_finds(it: Changing) -> str:
+    """What to do where an element is found by a number, which no symbol and no tensor does, so that
+    it is of no help as an argument; empty: nothing is known to be."""
+    if FINDS not in _taken(it):
+        return ""
+    return (
+        f"The program finds an element by {it.name}: do that outside of the compiled function, and "
+        "hand over what is found."
+    )
 
 
 def _global_int(it: Changing) -> Advice | None:
@@ -388,8 +396,8 @@ def _global_int(it: Changing) -> Advice | None:
         )
     where = "a global" if found.end() == len(it.series.source) else "a part of a global"
     return it.advise(
-        f"An int that is {where} is a constant of the graph. Hand {it.name} over as an argument"
-        f"{_or_as_what_it_is_for(it)}."
+        f"An int that is {where} is a constant of the graph. "
+        + _or_else(it, f"Hand {it.name} over as an argument")
     )
 
 
@@ -398,9 +406,14 @@ def _default_int(it: Changing) -> Advice | None:
     if not _a_number(it) or not _DEFAULT.search(it.series.source):
         return None
     return it.advise(
-        "An int that is the default of a function's argument is a constant of the graph. Take it "
-        f"from the function's closure{_or_as_what_it_is_for(it)}."
+        "An int that is the default of a function's argument is a constant of the graph. "
+        + _or_else(it, "Take it from the function's closure")
     )
+
+
+def _or_else(it: Changing, as_symbol: str) -> str:
+    """What to do with an int: as what it would be a symbol, where one will do."""
+    return _outside_if_it_finds(it) or f"{as_symbol}{_or_as_what_it_is_for(it)}."
 
 
 def _or_as_what_it_is_for(it: Changing) -> str:
@@ -408,8 +421,6 @@ def _or_as_what_it_is_for(it: Changing) -> str:
     every function takes one for an int."""
     if _bounds_a_slice(it):
         return ", or take the slice outside of the compiled function"
-    if FINDS in _taken(it):
-        return ", or hand over what is found by it"
     if _decides(it):
         return ", or hand over what is decided by it"
     return (

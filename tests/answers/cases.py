@@ -89,6 +89,12 @@ class Run:
 
         return torch.compile(function, backend=self, **{**options, **self.options})
 
+    def count_with_torch(self) -> None:
+        """Count the graphs of a program that needs a backend of torch's own."""
+        from torch._dynamo.utils import counters
+
+        self.graphs += counters["stats"]["unique_graphs"]
+
     @contextlib.contextmanager
     def failing(self) -> Iterator[None]:
         """Goes on behind an error, and counts it."""

@@ -70,6 +70,7 @@ AGAINST = {
     "inference": "weights_loaded_for_inference",
     "dispatch keys": "with_autocast_and_without",
     "state": "under_a_function_mode",
+    "transforms": "with_autocast_and_without",
     "function modes": "default_device",
     "default device": "under_a_function_mode",
     "type that is not there": "list_or_tuple",

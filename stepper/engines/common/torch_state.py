@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import torch
 
-from stepper.engines.common.versions import default_device, function_modes
+from stepper.engines.common.versions import default_device, function_modes, functorch_transforms
 from stepper.support.words import plain_text
 
 
@@ -24,6 +24,7 @@ def torch_state() -> dict[str, str]:
         "deterministic_algorithms": str(torch.are_deterministic_algorithms_enabled()),
         "num_threads": str(torch.get_num_threads()),
         "function_modes": ", ".join(modes) or "none",
+        "functorch": " of ".join(functorch_transforms()) or "none",
     }
 
 

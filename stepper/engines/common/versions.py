@@ -214,6 +214,12 @@ def function_modes() -> list[object]:
     return found
 
 
+def functorch_transforms() -> list[str]:
+    """The transforms of torch.func around what runs, by their names, the outermost first."""
+    stack = torch._C._functorch.get_interpreter_stack() or ()
+    return [each.key().name.lower() for each in stack]
+
+
 def default_device() -> Any:
     """What `torch.set_default_device` has set; None: nothing."""
     return _device.CURRENT_DEVICE
