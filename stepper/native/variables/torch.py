@@ -15,7 +15,7 @@ import torch.nn.functional
 
 from stepper.native import versions
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has, is_derived
+from stepper.native.guards.class_dicts import has, is_derived, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, TORCH
 from stepper.native.variables.base import (
@@ -272,6 +272,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         kinds = TupleVariable([tx.class_variable(each) for each in asked])
         named = [ConstDictVariable.new(dict(kwargs), NO_GUARDS)] if kwargs else []
         for each in asked:
+            if type(lookup(each.python_type(), _OVERRIDE)) is not classmethod:
+                raise self.refuse("a plain method as __torch_function__, of which torch warns")
             given = [self, kinds, TupleVariable([*args]), *named]
             said = each.var_getattr(tx, _OVERRIDE).call_function(tx, given, {})
             if not (isinstance(said, ConstantVariable) and said.value is NotImplemented):

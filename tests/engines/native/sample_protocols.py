@@ -488,13 +488,11 @@ class Length(Measured):
 
 
 class Noting:
-    def __init__(self):
-        self.seen = []
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        names = [each.__name__ for each in types]
-        self.seen.append((func.__name__, names, len(args), list(kwargs or {})))
-        return NotImplemented if func is torch.add and len(types) > 1 else 5
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        if func is torch.add and len(types) > 1:
+            return NotImplemented
+        return func.__name__, [each.__name__ for each in types], len(args), list(kwargs or {})
 
 
 @sample(Length(T(3), "m"), T(3))
@@ -506,9 +504,9 @@ def objects_given_to_torch(length, x):
 
 @sample(Noting(), T(3))
 def objects_asked_by_torch(noting, x):
-    torch.add(x, noting), torch.add(input=x, other=noting, alpha=3), torch.stack([x, noting])
+    asked = torch.add(x, noting), torch.add(input=x, other=noting, alpha=3)
     torch.add(noting, Length(x, "m"))
-    return torch.mul(2, noting) + x, noting.seen
+    return x + len(asked), asked, torch.stack([x, noting]), torch.mul(2, noting)
 
 
 class Colour(enum.Flag):
