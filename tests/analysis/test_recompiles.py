@@ -752,16 +752,16 @@ def test_guards_that_failed_alike_are_told_together(
     assert not any(text.startswith("likewise") for text in whole)
 
 
-MANY_FUNCTIONS = """
-import torch
-
-for n in range(26):
-    names = {}
-    exec(f"def outer{n}(x): return x * {n}", names)
-    function = torch.compile(names[f"outer{n}"], backend="eager", dynamic=False)
-    for size in (2, 3):
-        function(torch.ones(size))
-"""
+MANY_FUNCTIONS = "\n".join(
+    [
+        "import torch",
+        *(f"def outer{n}(x): return x * {n}" for n in range(26)),
+        "for function in [value for name, value in vars().items() if name.startswith('outer')]:",
+        "    compiled = torch.compile(function, backend='eager', dynamic=False)",
+        "    for size in (2, 3):",
+        "        compiled(torch.ones(size))",
+    ]
+)
 
 
 def test_of_many_functions_those_that_took_most_time_are_told_whole(
