@@ -461,8 +461,8 @@ _SELF = "self"
 _STATES = {
     "grad_mode": "grad mode (torch.no_grad, torch.enable_grad)",
     "inference_mode": "inference mode (torch.inference_mode)",
-    "autocast(cpu)": "autocast",
-    "autocast(cuda)": "autocast",
+    **dict.fromkeys(AUTOCAST, "autocast"),
+    "autocast_cache_enabled": "caching of autocast (torch.set_autocast_cache_enabled)",
     "default_dtype": "default dtype (torch.set_default_dtype)",
     "deterministic_algorithms": _ALGORITHMS,
     "deterministic_algorithms_warn_only": _ALGORITHMS,
@@ -473,7 +473,7 @@ _STATES = {
     "torch_function": _OVERRIDES,
     "torch_function_all_disabled": _OVERRIDES,
 }
-_OF_A_THREAD = frozenset({"grad_mode", "inference_mode", "autocast(cpu)", "autocast(cuda)"})
+_OF_A_THREAD = AUTOCAST | {"grad_mode", "inference_mode"}
 _STATES |= {f"global state ({name})": words for name, words in _STATES.items()}
 """By what differs, also as it is told where torch has said that and no value is known."""
 

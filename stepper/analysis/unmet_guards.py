@@ -44,7 +44,7 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
 STATE = "GLOBAL_STATE"
-AUTOCAST = frozenset({"autocast(cpu)", "autocast(cuda)"})
+AUTOCAST = frozenset(f"autocast({device})" for device in ("cpu", "cuda", "xpu", "mps", "hpu"))
 """What of torch's state gives tensors other dispatch keys."""
 INFERENCE_MODE = "inference_mode"
 GRADIENT_KEYS = "keys for gradients"

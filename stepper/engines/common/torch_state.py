@@ -8,8 +8,16 @@ from __future__ import annotations
 
 import torch
 
-from stepper.engines.common.versions import default_device, function_modes, functorch_transforms
+from stepper.engines.common.versions import (
+    default_device,
+    function_modes,
+    functorch_transforms,
+    global_state,
+)
 from stepper.support.words import plain_text
+
+_DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu")
+"""Devices of which autocast is told; of others torch says that it differs, and no more."""
 
 
 def torch_state() -> dict[str, str]:
@@ -18,10 +26,10 @@ def torch_state() -> dict[str, str]:
     return {
         "grad_mode": str(torch.is_grad_enabled()),
         "inference_mode": str(torch.is_inference_mode_enabled()),
-        **{f"autocast({device})": _autocast(device) for device in ("cpu", "cuda")},
+        **{f"autocast({device})": _autocast(device) for device in _DEVICES},
         "default_dtype": _dtype(torch.get_default_dtype()),
         "default_device": str(default_device() or "cpu"),
-        "deterministic_algorithms": str(torch.are_deterministic_algorithms_enabled()),
+        **global_state(),
         "num_threads": str(torch.get_num_threads()),
         "function_modes": ", ".join(modes) or "none",
         "functorch": " of ".join(functorch_transforms()) or "none",

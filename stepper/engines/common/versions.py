@@ -10,6 +10,7 @@ differs would be told apart here, as in `stepper.engines.dynamo.versions`.
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import pickle
 import sys
@@ -20,6 +21,7 @@ from typing import Any
 
 import torch
 import torch.fx
+from torch._C._dynamo.guards import GlobalStateGuard
 from torch._library.custom_ops import OPDEFS
 from torch._library.simple_registry import singleton as _operators
 from torch._subclasses.fake_tensor import FakeTensor
@@ -207,6 +209,15 @@ def mark_unbacked(tensor: torch.Tensor, dim: int) -> None:
 
 # -- the state of a thread ---------------------------------------------------------------------
 
+_SWITCHES = (
+    "deterministic_algorithms", "deterministic_algorithms_warn_only", "allow_tf32",
+    "torch_function",
+)  # fmt: skip
+_REDUCED = ("allow_fp16_reduce", "allow_bf16_reduce")
+_REDUCTIONS = {0: "True", 1: "False", 2: "False, nor split-K"}
+"""By the number that the guard has (`at::CuBLASReductionOption`), as
+`torch.backends.cuda.matmul` is set."""
+
 
 def function_modes() -> list[object]:
     """The torch function modes that are active, the innermost last."""
@@ -218,6 +229,18 @@ def functorch_transforms() -> list[str]:
     """The transforms of torch.func around what runs, by their names, the outermost first."""
     stack = torch._C._functorch.get_interpreter_stack() or ()
     return [each.key().name.lower() for each in stack]
+
+
+def global_state() -> dict[str, str]:
+    """What torch's guard on the global state compares and no function of torch's tells as it does:
+    by that guard's names, as far as this torch's has them."""
+    of = json.loads(str(GlobalStateGuard().__getstate__()))
+    caches = of.get("autocast_state", {}).get("cached_enabled")
+    return {
+        **{name: str(of[name]) for name in _SWITCHES if name in of},
+        **{name: _REDUCTIONS.get(of[name], str(of[name])) for name in _REDUCED if name in of},
+        **({} if caches is None else {"autocast_cache_enabled": str(caches)}),
+    }
 
 
 def default_device() -> Any:
