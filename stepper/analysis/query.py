@@ -23,7 +23,7 @@ from typing import Any
 from stepper.analysis.answering import MEMORY, DiedError, GivenUpError, run_in_fork
 from stepper.analysis.session_views import SessionViews
 from stepper.analysis.stretches import SCHEMA as STRETCHES
-from stepper.analysis.stretches import TIMES
+from stepper.analysis.stretches import TIMES, check_stretches
 from stepper.analysis.views import RecordingViews, Row
 from stepper.recording.database import damaged
 from stepper.recording.reader import Recording
@@ -178,6 +178,8 @@ class Query:
                     self._insert(name, rows)
                 except (sqlite3.Error, OverflowError, UnicodeError) as error:
                     raise damaged(views.path, f"{name}: {error}") from error
+        if "_stretch" in names:
+            check_stretches(self._connection, views.path)
         self._connection.commit()
         self._connection.execute("PRAGMA query_only=ON")
         self._connection.set_authorizer(_only_reading)

@@ -6,25 +6,30 @@ other: so there is a row for each stretch of them, and SQLite makes instructions
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 
+from stepper.recording.database import damaged
 from stepper.recording.moments import Run
 from stepper.recording.reader import Recording
-from stepper.recording.schema import MOST_TOGETHER
 
 TIMES = frozenset({"moment", "instant", "nanoseconds"})
 """The columns of `instructions` that are about one moment, by which others find it."""
 
 SCHEMA = """
 CREATE TABLE _stretch (id INTEGER PRIMARY KEY, call INTEGER, ip INTEGER, count INTEGER);
-CREATE TABLE _place (place INTEGER PRIMARY KEY);
 DROP VIEW instructions;
 CREATE VIEW instructions AS
     SELECT NULL AS moment, c.frame, c.attempt, s.call, c.depth, o.function, o.file, i.line,
-           s.ip + p.place AS ip, i.opname, i.arg, NULL AS instant, NULL AS nanoseconds
+           i.ip, i.opname, i.arg, NULL AS instant, NULL AS nanoseconds
     FROM _stretch s LEFT JOIN _call c ON c.id = s.call LEFT JOIN _code o ON o.id = c.code
-         CROSS JOIN _place p LEFT JOIN _instruction i ON i.code = c.code AND i.ip = s.ip + p.place
-    WHERE p.place < s.count;
+         CROSS JOIN _instruction i ON i.code = c.code AND i.ip BETWEEN s.ip AND s.ip + s.count - 1;
+"""
+_MISSING = """
+SELECT s.call, s.ip + s.count - 1
+FROM _stretch s LEFT JOIN _call c ON c.id = s.call
+     LEFT JOIN _instruction i ON i.code = c.code AND i.ip = s.ip + s.count - 1
+WHERE i.ip IS NULL OR s.ip < 0 LIMIT 1
 """
 
 
@@ -47,6 +52,11 @@ def _ends(run: Run) -> list[int]:
     ]
 
 
-def places(_: Recording) -> Iterator[tuple[int]]:
-    """The places in a stretch: none is longer than a run."""
-    return ((place,) for place in range(MOST_TOGETHER))
+def check_stretches(connection: sqlite3.Connection, path: str) -> None:
+    """See to it that the view has all instructions: one that does not exist would have no row.
+
+    Raises:
+        RecordingError: there is such a one.
+    """
+    for call, ip in connection.execute(_MISSING):
+        raise damaged(path, f"frame {call} has no instruction {ip}")

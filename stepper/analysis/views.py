@@ -21,7 +21,7 @@ from stepper.analysis.breaks import is_split
 from stepper.analysis.collectives import begun, groups
 from stepper.analysis.conditions import each_condition
 from stepper.analysis.failures import failures
-from stepper.analysis.stretches import places, stretches
+from stepper.analysis.stretches import stretches
 from stepper.analysis.walks import Calls, compiled_again, lookup_checks, source_of
 from stepper.model.cache import Verdict
 from stepper.model.datum import text_of
@@ -616,6 +616,5 @@ FILLERS: dict[str, Callable[[Recording], Iterator[Row]]] = {
     "_code": _code_parts,
     "_instruction": _instruction_parts,
     "_stretch": stretches,
-    "_place": places,
 }
 """What fills each table."""

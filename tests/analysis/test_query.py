@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from stepper.analysis.document import page
@@ -25,9 +26,11 @@ from stepper.analysis.views import COLUMNS, FILLERS
 from stepper.model.trace import EventKind, Phase
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
+from stepper.recording.schema import Delta
 from tests.analysis.conftest import Recorded
 from tests.conftest import ROOT
-from tests.recordings import big_recording, sample_recording
+from tests.recordings import big_recording, sample_recording, straight_code
+from tests.tape import Tape
 
 LOOKUPS = ("demos/recompilation.py", "--lookups")
 
@@ -253,6 +256,21 @@ def test_a_recording_that_says_a_thing_twice_is_damaged(tmp_path: Path) -> None:
     recording = Recording.open(path)
     with pytest.raises(RecordingError, match="damaged"):
         ask(recording, "SELECT * FROM nodes")
+    recording.close()
+
+
+@pytest.mark.parametrize("ip", [9_999, -1])
+def test_an_instruction_that_does_not_exist_is_told_and_not_left_out(
+    tmp_path: Path, ip: int
+) -> None:
+    tape = Tape(str(tmp_path / "beyond.stepper"))
+    tape.begin(straight_code("f", 8), "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    tape.runs.add(2, [1], [ip], [msgspec.msgpack.encode(Delta())])
+    recording = Recording.open(tape.close())
+    with pytest.raises(RecordingError, match=f"frame 1 has no instruction {ip}"):
+        ask(recording, "SELECT opname, count(*) FROM instructions GROUP BY opname")
     recording.close()
 
 
