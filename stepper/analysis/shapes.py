@@ -170,9 +170,12 @@ def sizes(recording: Recording, item: Translation, attempt: int | None = None) -
         chain = tuple(_chain(symbol, symbols))
         for source in symbol.sources or [symbol.name]:
             yield Size(item, source, symbol, fixed_by=chain)
+    numbers: dict[str, ShapeStep] = {}
     for step in steps:
         if step.kind in (ShapeStepKind.ZERO_ONE, ShapeStepKind.STATIC):
-            yield Size(item, step.source, None, step)
+            numbers.setdefault(step.source or str(step.id), step)  # a later stage may ask again
+    for step in numbers.values():
+        yield Size(item, step.source, None, step)
 
 
 def _chain(symbol: Symbol, symbols: dict[str, Symbol]) -> Iterator[ShapeStep]:

@@ -110,16 +110,20 @@ twice(x, x), twice(x, x, torch.ones(5, 5))
 """
 
 
-@pytest.fixture(scope="module")
-def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("sizes")
-    (folder / "program.py").write_text(PROGRAM)
+def recorded(folder: Path, text: str) -> Path:
+    """A recording of a program."""
+    (folder / "program.py").write_text(text)
     done = run(
         "-m", "stepper", "record", "--lookups", "-o", folder / "r.stepper", folder / "program.py"
     )
     assert done.returncode == 0, done.stderr
     assert "stopped watching" not in done.stderr
     return folder / "r.stepper"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("sizes"), PROGRAM)
 
 
 @pytest.fixture(scope="module")
@@ -155,6 +159,17 @@ def test_a_size_that_was_needed_names_the_line_and_the_instruction(why: Callable
         assert re.search(rf"requires Eq\(s77, {size}\), by BUILD_STRING 2 at .*", answer)
     assert line_of("the name") in answer
     assert "a symbol because dynamic=True" in answer
+
+
+def test_a_size_that_autograd_asks_for_again_is_told_once(
+    why: Callable[..., str], path: Path, tmp_path: Path
+) -> None:
+    again = Recording.open(str(recorded(tmp_path, PROGRAM.replace('"eager"', '"aot_eager"'))))
+    steps = [step for each in again.attempts() for step in again.shape_steps(None, attempt=each.id)]
+    assert any("AOTAutograd" in step.stage for step in steps)
+    told = "\n".join(line.text for line in shape_lines(again))
+    assert told.replace(str(tmp_path), str(path.parent)) == why()
+    again.close()
 
 
 def test_a_symbol_can_be_asked_for(why: Callable[..., str]) -> None:
