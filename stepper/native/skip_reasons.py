@@ -144,6 +144,8 @@ def reads_its_frame(code: types.CodeType) -> frozenset[str]:
         )
     if readers and readers <= {"vars", "dir"} and all(_asks_of_objects(code, n) for n in readers):
         return frozenset()
+    if readers == {"locals"} and copies_its_variables(code):
+        return frozenset()
     if readers and "@py_builtins" in code.co_names:
         instructions = listing(code).instructions
         readers = frozenset(
@@ -175,6 +177,25 @@ def _asks_of_objects(code: types.CodeType, name: str) -> bool:
         if call.opname != "CALL" or call.arg != 1:
             return False
     return True
+
+
+def copies_its_variables(code: types.CodeType) -> bool:
+    """Whether all that a code does with `locals` is to call it once: what it gives is a dictionary
+    like others then. Before 3.13, a second call changes what the first gave."""
+    if "locals" not in code.co_names:
+        return False
+    instructions = [i for i in listing(code).instructions if i.opname not in _FILLING]
+    named = [
+        place
+        for place, inst in enumerate(instructions)
+        if inst.argval == "locals" and inst.opname in ("LOAD_GLOBAL", "LOAD_NAME")
+    ]
+    again = any("JUMP_BACKWARD" in inst.opname for inst in instructions)
+    return len(named) == 1 and not again and instructions[named[0] + 1].opname == "CALL"
+
+
+_FILLING = ("CACHE", "PUSH_NULL", "PRECALL")
+"""Instructions that may stand between a function and its call."""
 
 
 def _reads_its_frame(call: Call) -> str:

@@ -21,6 +21,8 @@ from typing import Any, Protocol, cast
 
 from stepper._C import instance_dict, set_skip
 from stepper.native.exc import RestartAnalysis
+from stepper.native.guards.class_dicts import lookup
+from stepper.native.library import is_library
 
 
 class SourceCodegen(Protocol):
@@ -348,9 +350,12 @@ set_skip(member.__code__, "recursive")
 
 
 def bare(value: Any, of: type) -> object:
-    """What the object holds, read past the methods of its class."""
-    if of is collections.OrderedDict:
-        order = collections.OrderedDict.__iter__(value)
+    """What the object holds, read past the methods of its class; None: to read it, keys would be
+    asked for their hashes more often than the program asks."""
+    if issubclass(of, dict) and not _is_copied_whole(type(value)):
+        if any(type(key) is not str and _asks_the_program(key) for key in dict.keys(value)):
+            return None
+        order = of.__iter__(value)
         return {key: dict.__getitem__(value, key) for key in order}
     if of is tuple:
         return tuple.__getitem__(value, slice(None))
@@ -360,6 +365,21 @@ def bare(value: Any, of: type) -> object:
 
 
 set_skip(bare.__code__, "recursive")
+
+
+def _is_copied_whole(kind: type) -> bool:
+    """Whether `dict.copy` takes what a dictionary holds as it is, without asking it for keys."""
+    return lookup(kind, "__iter__") is dict.__dict__["__iter__"]
+
+
+def _asks_the_program(key: object) -> bool:
+    """Whether what the hash of a key is, a function of the program's says."""
+    if type(key) is tuple:
+        return any(map(_asks_the_program, key))
+    found = lookup(type(key), "__hash__")
+    return type(found) is types.FunctionType and not (
+        found.__code__.co_filename == "<string>" or is_library(found.__code__.co_filename)
+    )
 
 
 @dataclass(frozen=True)

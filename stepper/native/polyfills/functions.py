@@ -446,11 +446,17 @@ def _itemgetter(item, /, *items):
 @stands_for(CALLABLES, operator.attrgetter)
 def _attrgetter(attr, /, *attrs):
     for each in (attr, *attrs):
-        if type(each) is not str or "." in each:
+        if type(each) is not str:
             refuse()
+
+    def get(value, names):
+        for name in names.split("."):
+            value = getattr(value, name)
+        return value
+
     if not attrs:
-        return lambda value: getattr(value, attr)
-    return lambda value: tuple([getattr(value, each) for each in (attr, *attrs)])
+        return lambda value: get(value, attr)
+    return lambda value: tuple([get(value, each) for each in (attr, *attrs)])
 
 
 @stands_for(CALLABLES, operator.methodcaller)

@@ -35,6 +35,7 @@ from stepper.native.runtime.translation import Translation
 from stepper.native.skip_reasons import Call, demanded, has_tensor_in_frame, why_skip
 from stepper.native.trace_rules import forget_given_up
 from stepper.native.tracing.symbolic_shapes import forget
+from stepper.native.variables.cached_function import end_capture
 from stepper.native.variables.functions import forget_told_apart
 from stepper.native.watching import WATCHING
 from stepper.support.outside import comes_from_outside
@@ -129,6 +130,7 @@ class _Capture:
         self._call = code, function, f_locals, backend, nopython, settings.dynamic
         self._limit = settings.limit
         self._translation: Translation | None = None
+        self._made: GuardedCode | None = None
         self._unwind: Callable[[str], None] | None = None
         self._lock = compile_lock
         self._locked = self._lock.depth()
@@ -150,7 +152,8 @@ class _Capture:
                 raise not_one_graph(code, full)
         self._unwind = WATCHING.watcher.mark()  # now nobody else captures
         self._translation = Translation(*self._call, full)
-        return _run(self._translation)
+        self._made = _run(self._translation)
+        return self._made
 
     def undo(self) -> None:
         """End what did not come to its end."""
@@ -160,6 +163,7 @@ class _Capture:
         if translation is not None:
             translation.cleanup()
             note_as(translation.noted)
+            end_capture(succeeded=self._made is not None)
         self._lock.unwind(self._locked)
 
 

@@ -37,7 +37,7 @@ from stepper.native.guards.scope import GlobalState, has_hooks
 from stepper.native.runtime.backends import Backend, backend_name
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.runtime.surroundings import Surroundings
-from stepper.native.skip_reasons import wrappers
+from stepper.native.skip_reasons import copies_its_variables, wrappers
 from stepper.native.trace_rules import give_up
 from stepper.native.tracing.output_graph import OutputGraph
 from stepper.native.tracing.plan import Plan
@@ -180,6 +180,8 @@ class Translation:
             raise Unsupported(
                 f"{reason}\n  at {self.code.co_filename}:{inst.starts_line} in {self.code.co_name}"
             )
+        if copies_its_variables(self.code):  # what goes on has other variables
+            raise SkipFrame(f"it may read its own frame (locals), and {reason}")
         write_break(tx, inst)
 
     def returned(self, tx: InstructionTranslator) -> None:

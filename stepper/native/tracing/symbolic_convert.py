@@ -209,7 +209,7 @@ class InstructionTranslatorBase(Instructions):
 
     def same_or_equal(self, a: VariableTracker, b: VariableTracker) -> bool:
         """`a is b or a == b`, as containers compare."""
-        if a is b or (a.mutation_type is not None and a.mutation_type is b.mutation_type):
+        if a.identity is b.identity:
             return True
         if is_nan(a) and is_nan(b):
             raise a.refuse("whether it is the same NaN as another")

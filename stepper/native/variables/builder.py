@@ -55,6 +55,7 @@ from stepper.native.variables.enums import (
     EnumVariable,
     NumberMemberVariable,
     bare_value,
+    is_number_flag,
     is_number_member,
     is_plain_member,
 )
@@ -255,12 +256,13 @@ class VariableBuilder:
         if is_plain_member(value):
             guards = self.install_guards(GuardBuilder.ID_MATCH, value)
             return EnumVariable(value, source=self.source, guards=guards)
-        if is_number_member(value):
+        if is_number_member(value) or is_number_flag(value):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             name = f"{self.source.name()} == {bare_value(value)!r}"
             install = self.tx.output.install_guard
             guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
-            return NumberMemberVariable(value, source=self.source, guards=guards)
+            known = EnumVariable if is_number_flag(value) else NumberMemberVariable
+            return known(value, source=self.source, guards=guards)
         if kind is torch.autocast and ctx_manager.is_mode(self.tx.output, kind):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return ctx_manager.existing_autocast(self.tx, value, self.source, guards)
@@ -471,7 +473,8 @@ def is_known_object(key: object) -> bool:
         return torch_functions.is_torch_function(key)
     if issubclass(type(key), type) and is_hashed_by_identity(type(key)):
         return True
-    return type(key) is types.FunctionType or is_plain_member(key)
+    plain = type(key) is types.FunctionType or type(key) in METHODS_OF_C
+    return plain or is_plain_member(key)
 
 
 def _is_known_key(key: object) -> bool:

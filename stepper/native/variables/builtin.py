@@ -22,6 +22,7 @@ from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.guards.class_dicts import has, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
+from stepper.native.skip_reasons import copies_its_variables
 from stepper.native.source import ConstantSource
 from stepper.native.variables import containers, dicts, iter, lists, polyfilled, sets
 from stepper.native.variables.base import (
@@ -37,14 +38,17 @@ from stepper.native.variables.builtin_methods import (
 )
 from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.ctx_manager import set_grad_mode
+from stepper.native.variables.enums import EnumVariable, is_number_flag, is_plain_member
 from stepper.native.variables.exceptions import (
     NAMES,
     ExceptionVariable,
+    observed,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
-from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.named_tuple import NamedTupleVariable
 from stepper.native.variables.numpy_arrays import NumpyArrayVariable, call_numpy
+from stepper.native.variables.overrides import operator_of_objects
 from stepper.native.variables.subclasses import asked_of_objects, counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
 from stepper.native.variables.tensor import TensorVariable
@@ -125,7 +129,8 @@ class BuiltinVariable(VariableTracker):
         return self.fn
 
     def as_key(self, tx: Translator) -> object:
-        return self.fn if isinstance(self.fn, type) else super().as_key(tx)
+        known = isinstance(self.fn, type) or type(self.fn) in METHODS_OF_C
+        return self.fn if known else super().as_key(tx)
 
     def as_proxy(self) -> object:
         return _DTYPES[self.fn] if self.fn in _DTYPES else super().as_proxy()
@@ -139,6 +144,9 @@ class BuiltinVariable(VariableTracker):
             return ConstantVariable(found, guards=self.guards)
         if isinstance(self.fn, type) and type(found) in _OF_CLASSES:
             return BuiltinVariable(found, guards=self.guards)
+        if isinstance(self.fn, type) and not hasattr(self.fn, name):
+            text = f"type object {self.fn.__name__!r} has no attribute {name!r}"
+            raise observed(AttributeError, text, name=name)
         raise self.refuse(f"attribute {name}")
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
@@ -199,6 +207,8 @@ class BuiltinVariable(VariableTracker):
             return method.call_function(tx, args[1:], kwargs)
         if not kwargs and (told := self._told_by_torch(tx, args)) is not None:
             return told
+        if self.fn is locals and not args and copies_its_variables(tx.f_code):
+            return self._variables(tx)
         if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):
             raise SkipFrame(f"it may read its own frame ({self.fn.__name__})")
         acts = self.fn in (print, input, open)
@@ -206,6 +216,18 @@ class BuiltinVariable(VariableTracker):
             f"a call of {self.describe()}",
             "call it before or after the compiled function" if acts else "",
         )
+
+    def _variables(self, tx: Translator) -> VariableTracker:
+        """The variables of the function that is interpreted."""
+        code, found = tx.f_code, {}
+        cells = (*code.co_cellvars, *code.co_freevars)
+        for name in dict.fromkeys((*code.co_varnames, *cells)):
+            value = tx.symbolic_locals.get(name)
+            if name in cells and isinstance(value, CellVariable):
+                value = None if value.is_empty(tx) else value.contents(tx)
+            if value is not None:
+                found[name] = value
+        return dicts.ConstDictVariable.new(found, self.guards)
 
     def _is_method_of(self, kind: type) -> bool:
         """Whether the function is what instances of the class have by its name."""
@@ -278,6 +300,8 @@ def binary_op(
     if isinstance(a, NumpyArrayVariable) or isinstance(b, NumpyArrayVariable):
         return call_numpy(tx, operation, [a, b], {})
     if isinstance(a, TensorVariable) or isinstance(b, TensorVariable):
+        if (answered := operator_of_objects(tx, operation, a, b)) is not None:
+            return answered
         a, b = _as_torch_takes(a), _as_torch_takes(b)
         for each in (a, b):
             if not isinstance(each, TensorVariable | SymNodeVariable) and not (
@@ -358,8 +382,10 @@ def _union(a: VariableTracker, b: VariableTracker) -> types.UnionType | None:
 
 
 def _as_torch_takes(value: VariableTracker) -> VariableTracker:
-    """The number of Python's for which torch takes one of NumPy's, beside a tensor."""
+    """The number of Python's for which torch takes one of NumPy's, or flags, beside a tensor."""
     kind = value.python_type()
+    if isinstance(value, EnumVariable) and is_number_flag(value.value):
+        return value.bare()
     if kind not in NUMPY_NUMBERS or class_name(kind).startswith(("bool", "complex")):
         return value
     return ConstantVariable(value.as_python_constant().item(), guards=value.guards)
@@ -368,8 +394,6 @@ def _as_torch_takes(value: VariableTracker) -> VariableTracker:
 def identity_of(tracker: VariableTracker) -> object:
     """The object itself, for functions, classes, modules and members of enumerations, which are
     equal to themselves only; None for anything else. A constant is equal to none of them."""
-    from stepper.native.variables.enums import is_plain_member
-
     if isinstance(tracker, ConstantVariable):
         return _SOME_CONSTANT if tracker.value is None else None
     if isinstance(tracker, UserFunctionVariable):

@@ -91,11 +91,21 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
 
 _CALLED_BEFORE: set[tuple[object, tuple[object, ...]]] = set()
 """Calls that have been done before their frames, which are not to count twice."""
+_of_this_capture: list[tuple[object, tuple[object, ...]]] = []
+"""Those of the capture that is going on."""
+
+
+def end_capture(*, succeeded: bool) -> None:
+    """A capture has ended; where it has failed, nobody does its calls again."""
+    if not succeeded:
+        _CALLED_BEFORE.difference_update(_of_this_capture)
+    _of_this_capture.clear()
 
 
 def _call_before(call: tuple[Callable[..., object], tuple[object, ...]]) -> None:
     function, args = call
     _CALLED_BEFORE.add(call)
+    _of_this_capture.append(call)
     with contextlib.suppress(Exception):  # the program is told that it is no graph
         function(*args)
 

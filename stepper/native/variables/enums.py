@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 from stepper.native.guards.class_dicts import has_dict, lookup
 from stepper.native.library import is_library
 from stepper.native.source import GetItemSource, instance_dict_of
-from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.base import Arguments, VariableTracker
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.folding import fold
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ _NUMBERS = (int, float, str)
 _SHOWN = ("__str__", "__repr__", "__format__")
 _COMPARED = frozenset(f"__{name}__" for name in ("eq", "ne", "lt", "le", "gt", "ge", "hash"))
 _OF_ALL = frozenset(vars(enum.Enum)) | frozenset(vars(object))
+_OF_INT = frozenset(vars(int)) - _OF_ALL | _COMPARED
 
 
 def is_number_member(value: object) -> bool:
@@ -46,6 +49,16 @@ def is_number_member(value: object) -> bool:
         return False
     names = vars(base).keys() - _OF_ALL | _COMPARED
     return all(lookup(kind, name) is lookup(base, name) for name in names)
+
+
+def is_number_flag(value: object) -> bool:
+    """Whether a value is a combination of flags that is compared as the number that it is, too."""
+    return issubclass(type(value), enum.IntFlag) and _is_of_int(type(value), "__eq__")
+
+
+def _is_of_int(kind: type, name: str) -> bool:
+    """Whether a class leaves a special method to `int`."""
+    return issubclass(kind, int) and name in _OF_INT and lookup(kind, name) is vars(int)[name]
 
 
 def bare_value(member: object) -> float | str:
@@ -92,6 +105,23 @@ class EnumVariable(UserDefinedObjectVariable):
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         raise self.refuse(f"assignment to attribute {name}")
+
+    def has_special(self, name: str) -> bool:
+        return super().has_special(name) or _is_of_int(type(self.value), name)
+
+    def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
+        if not _is_of_int(type(self.value), name):
+            return super().special(tx, name, args)
+        if any(not issubclass(each.python_type(), int) for each in args):
+            return ConstantVariable(NotImplemented)
+        given = [each.bare() if isinstance(each, EnumVariable) else each for each in args]
+        return fold(vars(int)[name], [self.bare(), *given], {})
+
+    def bare(self) -> VariableTracker:
+        """The number that a flag is, too, alone."""
+        if not isinstance(self.value, int):
+            raise self.refuse("the number")
+        return ConstantVariable(bare_value(self.value), guards=self.guards)
 
 
 class NumberMemberVariable(EnumVariable):

@@ -355,15 +355,20 @@ def misfit(
     return unimplemented(f"a call of {fn.__qualname__} with these arguments")
 
 
-def cannot_unpack(value: VariableTracker, before: int, after: int | None = None) -> Unsupported:
+def cannot_unpack(
+    value: VariableTracker, before: int, after: int | None = None, count: int | None = None
+) -> Unsupported:
     """To be raised where a value is not unpacked to so many variables, `after`: those behind one
-    that takes the rest. What is raised says another value that has as many items."""
+    that takes the rest. What is raised says another value that has as many items, `count`: all
+    that there were, one after the other."""
     items = getattr(value, "items", None)
     kind = value.python_type()
     if value.is_python_constant() and not isinstance(items, list):
         example = value.as_python_constant()
     elif one_of(kind, (list, tuple)) and isinstance(items, list):
         example = kind([None] * len(items))
+    elif count is not None and count < before + (after or 0):
+        example = iter([None] * count)
     else:
         return unimplemented("ValueError: not as many values to unpack")
     rest = [] if after is None else ["*_", *["_"] * after]

@@ -14,7 +14,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
 from stepper.native.library import OPTIMIZERS
-from stepper.native.source import AttrSource
+from stepper.native.source import AttrSource, ConstantSource
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
@@ -27,7 +27,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.exceptions import no_attribute
+from stepper.native.variables.exceptions import NAMES, no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable, has_value
@@ -491,6 +491,17 @@ class TensorMethodVariable(VariableTracker):
 
     def python_type(self) -> type:
         return type(getattr(torch.Tensor, self.name))
+
+    def as_key(self, tx: Translator) -> object:
+        method = getattr(torch.Tensor, self.name)
+        known = tx.output.variables.get(id(method))
+        return method if known else tx.build(ConstantSource(method), method).as_key(tx)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        method = getattr(torch.Tensor, self.name)
+        if name not in NAMES:
+            raise self.refuse(f"attribute {name}")
+        return tx.build(AttrSource(ConstantSource(method), name), getattr(method, name))
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not args or not isinstance(args[0], TensorVariable):

@@ -6,7 +6,6 @@ import contextlib
 import os
 import types
 import weakref
-from collections.abc import Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -15,11 +14,12 @@ import torch.nn.functional
 
 from stepper.native import versions
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has, is_derived, lookup
+from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, TORCH
+from stepper.native.source import AttrSource
+from stepper.native.variables import overrides
 from stepper.native.variables.base import (
-    NO_GUARDS,
     Arguments,
     Keywords,
     VariableTracker,
@@ -27,14 +27,14 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin import has_attribute, has_symbol
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.dicts import ConstDictVariable
-from stepper.native.variables.exceptions import no_attribute
+from stepper.native.variables.exceptions import NAMES, no_attribute
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import BaseListVariable, SizeVariable, TupleVariable
+from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.lists import SizeVariable, TupleVariable
 from stepper.native.variables.numpy_arrays import MADE_OF_ARRAYS, NumpyArrayVariable, tensor_of
+from stepper.native.variables.overrides import OVERRIDE
 from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
-from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -106,9 +106,6 @@ def _computes_otherwise(tx: Translator) -> bool:
     return code.co_filename == _OPTIMIZER and code.co_name in ("_get_value", "_stack_if_compiling")
 
 
-_OVERRIDE = "__torch_function__"
-
-
 def _in_inference_mode(tx: Translator) -> bool:
     tx.output.install_guard(None, GuardBuilder.INFERENCE_MODE)
     return tx.output.inference
@@ -121,7 +118,8 @@ _QUESTIONS = _OF_AUTOCAST | frozenset(
     {
         torch.is_floating_point, torch.is_complex, torch.is_tensor, torch.numel, torch.is_storage,
         torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary,
-        torch.overrides.has_torch_function_variadic, torch.result_type, torch.promote_types,
+        torch.overrides.has_torch_function_variadic, torch.overrides.handle_torch_function,
+        torch.result_type, torch.promote_types,
         torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes, torch.device, torch.Size,
         torch.overrides.is_tensor_like, versions.is_batched,
     }
@@ -217,6 +215,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         return hasattr(self.value, name)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if type(self.value) is types.FunctionType and name in NAMES and self.source is not None:
+            return tx.build(AttrSource(self.source, name), getattr(self.value, name))
         if not self.has_attribute(tx, name):
             raise no_attribute(type(self.value), name)
         return wrap_constant(getattr(self.value, name), self.guards)
@@ -231,6 +231,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
             return self._check(tx, args, kwargs, options)
         if self.value is torch.numel and args and isinstance(args[0], TensorVariable):
             return args[0].call_method(tx, "numel", [], {})
+        if self.value is torch.overrides.handle_torch_function:
+            return overrides.handled(tx, args, kwargs)
         if self.value in _QUESTIONS:
             return self._answer(tx, args, kwargs, options)
         if (told := self._overridden(tx, args, kwargs)) is not None:
@@ -255,30 +257,19 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def _overridden(
         self, tx: Translator, args: Arguments, kwargs: Keywords
     ) -> VariableTracker | None:
-        """What an argument's `__torch_function__` says, which a function in C asks before all else,
-        a derived class's first; None: no argument has one."""
-        asked: list[VariableTracker] = []
-        for each in _given_to_torch(tx, [*args, *kwargs.values()]):
-            kind = each.python_type()
-            if all(kind is not other.python_type() for other in asked):
-                derived = (is_derived(kind, other.python_type()) for other in asked)
-                asked.insert(
-                    next((n for n, first in enumerate(derived) if first), len(asked)), each
-                )
+        """What an argument's `__torch_function__` says, which is asked before all else; None: no
+        argument has one."""
+        asked = overrides.in_order_of_classes(
+            tx, overrides.given_to_torch(tx, [*args, *kwargs.values()])
+        )
         if not asked:
             return None
-        if type(self.value) is types.FunctionType or not tx.output.state.torch_function:
+        if not tx.output.state.torch_function:
             raise self.refuse("a call with an object that has __torch_function__")
-        kinds = TupleVariable([tx.class_variable(each) for each in asked])
-        named = [ConstDictVariable.new(dict(kwargs), NO_GUARDS)] if kwargs else []
-        for each in asked:
-            if type(lookup(each.python_type(), _OVERRIDE)) is not classmethod:
-                raise self.refuse("a plain method as __torch_function__, of which torch warns")
-            given = [self, kinds, TupleVariable([*args]), *named]
-            said = each.var_getattr(tx, _OVERRIDE).call_function(tx, given, {})
-            if not (isinstance(said, ConstantVariable) and said.value is NotImplemented):
-                return said.with_guards(self.guards)
-        raise self.refuse("a call that no __torch_function__ answers")
+        if type(self.value) is types.FunctionType:  # it asks itself
+            function = UserFunctionVariable(self.value, source=self.source, guards=self.guards)
+            return function.call_function(tx, args, kwargs)
+        return overrides.ask_objects(tx, asked, asked, self, args, kwargs or None)
 
     def _check(
         self, tx: Translator, args: Arguments, kwargs: Keywords, options: GuardOptions
@@ -315,14 +306,13 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if "has_torch_function" in self.value.__name__ and args and not kwargs:
             asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
             others = (each for each in asked if not isinstance(each, TensorVariable))
-            if any(has(each.python_type(), _OVERRIDE) for each in others):
-                raise self.refuse("a call with an object that has __torch_function__")
-            return ConstantVariable(False, **options)
+            found = any(has(each.python_type(), OVERRIDE) for each in others)
+            return ConstantVariable(found and tx.output.state.torch_function, **options)
         about = self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like
         if about and len(args) == 1 and not kwargs:
             found = isinstance(args[0], TensorVariable)
             if not found and self.value is not torch.is_tensor:
-                found = has_attribute(tx, args[0], _OVERRIDE)
+                found = has_attribute(tx, args[0], OVERRIDE)
             return ConstantVariable(found, **options)
         if self.value is torch.Size and len(args) == 1 and not kwargs:
             sizes = args[0].listed(tx)
@@ -350,15 +340,6 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.value)
-
-
-def _given_to_torch(tx: Translator, args: Arguments) -> Iterator[VariableTracker]:
-    """The arguments, and items of sequences, that have a `__torch_function__` of their own."""
-    for each in map(tx.realize, args):
-        if isinstance(each, BaseListVariable):
-            yield from _given_to_torch(tx, each.items)
-        elif isinstance(each, UserDefinedObjectVariable) and has(each.python_type(), _OVERRIDE):
-            yield each
 
 
 @tracker_class

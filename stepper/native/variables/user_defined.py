@@ -263,7 +263,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
             made = self._struct_sequence(tx, args, kwargs)
         if made is None and issubclass(type(self.value), enum.EnumMeta):
             made = self._member(tx, args, kwargs)
-        if made is None and type(lookup(type(self.value), "__call__")) is types.FunctionType:
+        called = lookup(type(self.value), "__call__")
+        if made is None and (type(called) is types.FunctionType or called is dict):  # `TypedDict`
             made = self.of_metaclass(tx, "__call__").call_function(tx, args, kwargs)
         return make_new(tx, self, args, kwargs) if made is None else made
 
@@ -316,6 +317,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
             found = GenericAliasVariable.of(self, self.value, key)
             if found is not None:
                 return found
+        if not has(type(self.value), "__getitem__") and has(self.value, "__class_getitem__"):
+            return self.var_getattr(tx, "__class_getitem__").call_function(tx, [key], {})
         return self.special(tx, "__getitem__", [key])
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:

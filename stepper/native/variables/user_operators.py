@@ -53,7 +53,8 @@ _OF_CONTAINERS = frozenset(
 """Methods that do with an object what they do with the builtin container that it is."""
 _REPEATED = (list, tuple, str, bytes, bytearray)
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
-"""What answers nothing to an object of the program."""
+"""What answers nothing to an object of the program, unless that is one of `_ANSWERED`."""
+_ANSWERED = (int, float, complex, str, bytes, bytearray, set, frozenset)
 
 
 def user_operator(
@@ -91,6 +92,8 @@ def user_operator(
                 return found
         elif not isinstance(one, _PLAIN) or isinstance(one, TensorVariable):
             return None
+        elif issubclass(other.python_type(), _ANSWERED):
+            raise other.refuse(f"what {one.describe()} answers to an operator")
     if is_list:
         return None
     if operation not in (operator.eq, operator.ne):

@@ -234,3 +234,41 @@ def test_an_object_is_asked_as_in_eager(made: bool, number: int) -> None:
     for _ in range(2):
         HELD[:] = [kind()]
         assert told(captured) == expected
+
+
+Key = noting(hash=3, eq=lambda self, other: self is other)
+KEY = Key()
+TABLES: list[Any] = [
+    collections.OrderedDict([(KEY, 1), (Key(), 2)]),
+    collections.OrderedDict([((KEY, 1), 1), ("b", 2)]),
+    {KEY: 1, "b": 2},
+    noting(dict, iter=dict.__iter__, keys=dict.keys)({"a": 1}),
+    noting(collections.OrderedDict, iter=collections.OrderedDict.__iter__)(a=1, b=2),
+]
+
+
+def found_beside_a_break(x: Any, table: Any) -> Any:
+    y = x + 1
+    print(end="")
+    return y + len(table), table.get(KEY), table.get((KEY, 1)), table.get("b")
+
+
+def gone_through(x: Any, table: Any) -> Any:
+    for value in table.values():
+        x = x + value
+        print(end="")
+    return x, list(table.items())
+
+
+@pytest.mark.parametrize("program", [found_beside_a_break, gone_through])
+@pytest.mark.parametrize("table", TABLES)
+def test_keys_are_asked_for_their_hashes_as_often(program: Callable[..., Any], table: Any) -> None:
+    x = torch.ones(2)
+    NOTED.clear()
+    program(x, table)
+    expected = list(NOTED)
+    captured = native.optimize(run_graph)(program)
+    for _ in range(3):
+        NOTED.clear()
+        captured(x, table)
+        assert expected == NOTED

@@ -4,6 +4,8 @@ the cache has, and the cache counts, keeps and lets go as in eager."""
 from __future__ import annotations
 
 import functools
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -112,3 +114,25 @@ def fails(n: int) -> int:
 def test_an_error_is_the_programs() -> None:
     cached = functools.cache(fails)
     check(lambda x: x * cached(3), torch.ones(3))
+
+
+def test_what_was_called_before_a_capture_that_failed_counts_once() -> None:
+    SCALE[0] = 2
+    held, ran = made(None)
+
+    def function(x: Any, unclear: bool, cached: Any = held) -> Any:
+        y = x * cached(4)["by"]
+        print(end="") if unclear else None
+        return y
+
+    call = native.optimize(run_graph, nopython=True)(function)
+    with pytest.raises(native.Unsupported):
+        call(torch.ones(2), True)
+    kept = weakref.ref(held)
+    assert (ran, held.cache_info()[:2]) == ([4], (0, 1))
+    for hits in (1, 2):
+        assert call(torch.ones(2), False).tolist() == [2, 2]
+        assert (ran, held.cache_info()[:2]) == ([4], (hits, 1))
+    del held, function, call
+    gc.collect()
+    assert kept() is None

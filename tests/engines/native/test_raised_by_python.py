@@ -286,3 +286,38 @@ def test_the_notes_are_there_when_it_leaves() -> None:
         native.optimize(run_graph)(noted_when_it_leaves)(X)
     assert caught.value.__notes__ == ["from here"]
     assert caught.value.name == "nothing_there"
+
+
+class ThreeTimes:
+    def __iter__(self):
+        return iter((1, 2, 3))
+
+    def __class_getitem__(cls, key):
+        return cls, key
+
+
+def unpacks_too_few(x):
+    try:
+        a, b, c, d = ThreeTimes()
+    except ValueError as error:
+        return x + 1, str(error)
+
+
+def unpacks_too_few_with_a_rest(x):
+    try:
+        a, b, c, d, *rest = ThreeTimes()
+    except ValueError as error:
+        return x + 1, str(error)
+
+
+def subscripts_a_class(x):
+    made, other = (1,), (1, x.dim())
+    return x + 1, ThreeTimes[3, ...], made is other
+
+
+@pytest.mark.parametrize(
+    "function", [unpacks_too_few, unpacks_too_few_with_a_rest, subscripts_a_class]
+)
+def test_an_iterable_of_the_programs_is_unpacked(function: Any) -> None:
+    explanation = check(function, X)
+    assert (explanation.graph_count, explanation.graph_break_count) == (1, 0)

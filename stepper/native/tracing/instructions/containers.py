@@ -110,7 +110,7 @@ class ContainerInstructions(Translator):
         items = value.unpack(self)
         self.output.chosen_by(value)
         if len(items) != inst.argval:
-            raise cannot_unpack(value, inst.argval)
+            raise cannot_unpack(value, inst.argval, count=len(items))
         for item in reversed(items):
             self.push(item.with_guards(value.guards))
 
@@ -124,7 +124,7 @@ class ContainerInstructions(Translator):
         rest = self.output.side_effects.latest(iterator).listed(self)
         self.output.chosen_by(value)
         if len(first) < before or len(rest) < after:
-            raise cannot_unpack(value, before, after)
+            raise cannot_unpack(value, before, after, len(first) + len(rest))
         end = len(rest) - after
         middle = ListVariable.new(rest[:end], value.guards)
         for item in reversed([*first, middle, *rest[end:]]):

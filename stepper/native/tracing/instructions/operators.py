@@ -24,6 +24,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import (
     SliceVariable,
+    TupleVariable,
 )
 from stepper.native.variables.misc import SuperVariable
 from stepper.native.variables.tensor import TensorVariable
@@ -84,7 +85,8 @@ class OperatorInstructions(Translator):
                 return True
             self._guard_distinct(a, b)
             return False
-        if a.python_type() is not b.python_type():
+        lengths = [len(v.items) for v in (a, b) if isinstance(v, TupleVariable)]
+        if a.python_type() is not b.python_type() or len({*lengths}) > 1:
             return False
         for each in (a, b):
             if isinstance(each, UserFunctionVariable):

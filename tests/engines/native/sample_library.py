@@ -1,0 +1,158 @@
+"""What Python's library offers, used around tensors: flags, variables as a dictionary, getters,
+stacks of exits; and functions of torch and operators that ask an object. See `samples`.
+"""
+
+# ruff: noqa
+# mypy: ignore-errors
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import enum
+import operator
+import typing
+
+import torch
+import torch.nn.functional as F
+
+from tests.engines.native.samples import T, sample
+
+# --- flags
+
+
+class Access(enum.IntFlag):
+    READ = 4
+    WRITE = 2
+    RUN = 1
+
+
+@sample(T(3), Access.READ | Access.WRITE)
+def flags_that_are_numbers(x, access):
+    if access & Access.READ:
+        x = x + 1
+    if access & Access.RUN:
+        x = x * 10
+    told = access == 6, access != Access.READ, access < 7, Access.RUN in access, bool(Access(0))
+    return x * int(access), told, access | Access.RUN, ~access, access + 1, access.bit_length()
+
+
+@sample(T(3), Access.READ)
+def flags_beside_tensors(x, access):
+    return x * access, access + x, x.sum() - Access.RUN, [0] * Access.WRITE, range(8)[access]
+
+
+# --- variables
+
+
+@sample(T(3), 2)
+def variables_as_a_dictionary(x, n):
+    k = 4
+
+    def inner():
+        return k + n
+
+    found = locals()
+    return x + inner() + found["n"], list(found), found["inner"] is inner
+
+
+class Options(typing.TypedDict):
+    scale: int
+
+
+@sample(T(3))
+def typed_dictionary(x):
+    options = Options(scale=3)
+    return x * options["scale"], type(options).__name__, {**options, "more": 1}
+
+
+@dataclasses.dataclass(slots=True)
+class Held:
+    size: int
+    tensor: torch.Tensor = None
+
+
+@sample(T(3))
+def equal_where_it_is_the_same_tensor(x):
+    held = Held(1, x)
+    return held.tensor + 1, held == Held(1, x), [x] == [x]
+
+
+# --- getters and exits
+
+
+@sample(T(3))
+def getters_of_several_parts(x):
+    held = Held(Held(2, x), x)
+    inner, both = operator.attrgetter("size.tensor"), operator.attrgetter("tensor", "size.size")
+    return inner(held) * both(held)[1], operator.itemgetter(0, 2)("abc")
+
+
+@sample(T(3))
+def exits_that_are_functions(x):
+    log = []
+    with contextlib.ExitStack() as stack:
+        stack.push(lambda *error: log.append(error[0]))
+        stack.callback(log.append, "called")
+        y = x + 1
+    return y, log
+
+
+# --- objects that torch asks
+
+
+class Quantity:
+    asked = []
+
+    def __init__(self, number):
+        self.number = number
+
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        Quantity.asked.append((func.__name__, types, len(args), kwargs))
+        numbers = [each.number if isinstance(each, Quantity) else each for each in args]
+        return Quantity(func(*numbers, **(kwargs or {})))
+
+
+def asked_by(results):
+    asked = list(Quantity.asked)
+    Quantity.asked.clear()
+    return [each.number for each in results], asked
+
+
+@sample(T(3))
+def operators_that_ask_an_object(x):
+    q = Quantity(x)
+    return asked_by([x + q, q + x, x * q, x - q, q - x, x / q, x @ q, q // x, q**x, x > q, q < x])
+
+
+@sample(T(3))
+def operator_in_place_that_asks_an_object(x):
+    y = x.clone()
+    y += Quantity(x)
+    return asked_by([y]), type(y).__name__
+
+
+@sample(T(3))
+def functions_in_python_that_ask_an_object(x):
+    q = Quantity(x)
+    found = [F.relu(q), F.softmax(q, dim=0), F.dropout(q, 0.0), F.layer_norm(q, (3,)), F.gelu(q)]
+    return asked_by(found)
+
+
+HANDLERS = {
+    torch.mean: lambda q: q.number.sum(),
+    F.relu: lambda q, inplace: q.number * 10,
+    torch.Tensor.add: lambda a, b: a - b.number,
+}
+
+
+class Handled(Quantity):
+    @classmethod
+    def __torch_function__(cls, func, types, args=(), kwargs=None):
+        return HANDLERS[func](*args, **(kwargs or {})) if func in HANDLERS else NotImplemented
+
+
+@sample(T(3))
+def functions_in_a_table_of_handlers(x):
+    q = Handled(x)
+    return torch.mean(q), F.relu(q), x + q
