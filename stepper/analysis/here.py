@@ -259,7 +259,7 @@ def _broken(recording: Recording, event: Event) -> Here:
     remedy = "" if cause.change is None else str(cause.change)
     if not remedy:
         leads += [Line(clip(cause.explanation, _TEXT))] if cause.explanation else []
-        leads += [Line(f"Dynamo's hint: {clip(hint, _TEXT)}") for hint in cause.hints[:2]]
+        leads += [Line(f"hint: {clip(hint, _TEXT)}") for hint in cause.hints[:2]]
     if cause.rebuilt is not None and (unmade := rebuilt_text(cause.rebuilt, recording.facts.cwd)):
         leads.append(Line(unmade))
     leads += _callers(recording, found.moment)

@@ -30,6 +30,8 @@ _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
 _SIZE = re.compile(r"\.size\(\)\[(\d+)\]")
 _VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
 """A variable of the environment, of which `os.environ` keeps the name as bytes."""
+_CALLS = (".__getitem__(", "___bare(", "___viewed(", "___entry(")
+"""What stands in sources that a compiler reads past a class's own methods."""
 _STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
 
 _WITH_VALUE = frozenset({"-W", "-X", "--check-hash-based-pycs"})
@@ -48,19 +50,19 @@ def brief_source(source: str) -> str:
     text = _MEMBER.sub(_member, short_name(source))
     text = _ATTRIBUTE.sub(r".\1", text)
     text = _SIZE.sub(r".shape[\1]", text)
-    if ".__getitem__(" in text:
-        text = _with_brackets(text)
+    if any(call in text for call in _CALLS):
+        text = _plain(text)
     text = _VARIABLE.sub(r"\1[\2]", text)
     text = _BUILTIN.sub(r"builtins.\1", text)
     return _IMPORTED.sub(lambda match: match[2] or match[1].replace("_dot_", "."), text)
 
 
-class _Bracketed(ast.NodeTransformer):
+class _Plain(ast.NodeTransformer):
     """With brackets for elements that are got by `dict.__getitem__(…)`, as Dynamo writes it of
-    subclasses."""
+    subclasses, and without the calls by which the native compiler reads past a class's methods."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
-        """The element, where it is one."""
+        """The element, or the container, where it is one."""
         self.generic_visit(node)
         match node:
             case ast.Call(
@@ -68,12 +70,19 @@ class _Bracketed(ast.NodeTransformer):
                 args=[of, key],
             ):
                 return ast.copy_location(ast.Subscript(of, key, ast.Load()), node)
+            case ast.Call(func=ast.Name(id="___bare" | "___viewed"), args=[of, *_]):
+                return of
+            case ast.Call(
+                func=ast.Name(id="___entry"), args=[of, ast.Constant(str(view)), ast.Constant(at)]
+            ):
+                place = ast.parse(f"list(dict.keys({ast.unparse(of)}))[{at!r}]", mode="eval").body
+                return place if view == "keys" else ast.Subscript(of, place, ast.Load())
         return node
 
 
-def _with_brackets(text: str) -> str:
+def _plain(text: str) -> str:
     try:
-        return ast.unparse(_Bracketed().visit(ast.parse(text, mode="eval")))
+        return ast.unparse(_Plain().visit(ast.parse(text, mode="eval")))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return text  # some sources are words
 

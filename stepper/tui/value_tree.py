@@ -214,7 +214,7 @@ def _plain_facts(value: Value) -> list[tuple[str, str, str]]:
         ]
     facts.append(("mutability", value.mutability, ""))
     if value.lazy:
-        facts.append(("lazy", "not realized: Dynamo has not looked into it yet", ""))
+        facts.append(("lazy", "not realized: the compiler has not looked into it yet", ""))
     facts += [(name, text, "") for name, text in value.attributes]
     return [fact for fact in facts if fact[1]]
 

@@ -22,6 +22,13 @@ from stepper.client.names import brief_function, brief_node, brief_source, clip_
             "dict.__getitem__(L['d'], list(dict.keys(L['d']))[0])",
             "L['d'][list(dict.keys(L['d']))[0]]",
         ),
+        ("___bare(L['self'].hits, ___dict)['gelu']", "L['self'].hits['gelu']"),
+        ("___viewed(L['d'])['k']", "L['d']['k']"),
+        ("___entry(L['d'], 'keys', 1)", "list(dict.keys(L['d']))[1]"),
+        (
+            "___entry(___bare(L['d'], ___dict), 'values', 0).w",
+            "L['d'][list(dict.keys(L['d']))[0]].w",
+        ),
         ("dict(type(L['self']).__dict__)['f']", "dict(type(L['self']).__dict__)['f']"),
     ],
 )
