@@ -158,6 +158,7 @@ IN_ANALYSIS = {
         "_equal_to": "torch's sources",
         "of_range": "torch's: an expression",
     },
+    "dtypes.py": {"": "torch's dtypes", "shared_dtype": "torch's dtypes"},
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {
         "": "torch's: how a symbol is called, and the size of what it was given",
@@ -226,9 +227,7 @@ IN_ANALYSIS = {
         "closed_over": "torch's sources",
     },
     "kind_rules.py": {
-        "": "torch's dtypes",
         "_dtype": "torch's dtypes",
-        "_first": "torch's dtypes",
         "_class_again": "Python's: a qualified name",
         "_of_many_classes": "Python's: a qualified name",
         "_keys": "torch's sources",
@@ -287,7 +286,7 @@ IN_ANALYSIS = {
         "_failed": "the compiler's, in lines",
     },
     "recompile_remedies.py": {
-        "": "torch's sources, dtypes and devices",
+        "": "torch's sources and devices",
         "_converted": "a text that is written into the program",
         "_part": "a step of torch's sources",
         "_marked": "a step of torch's sources",
@@ -333,7 +332,11 @@ IN_ANALYSIS = {
         "": "torch's: an expression of symbols",
         "in_sources": "torch's: an expression of symbols",
     },
-    "sites.py": {"in_dynamo": "a path", "in_torch": "a path"},
+    "sites.py": {
+        "made_at": "Python's: the name of an instruction",
+        "in_dynamo": "a path",
+        "in_torch": "a path",
+    },
     "size_rules.py": {
         "": "torch's sources",
         "is_parameter": "torch's sources",
@@ -351,6 +354,7 @@ IN_ANALYSIS = {
         "_mode_of_a_module": "torch's sources",
         "_constant_anyway": "torch's sources",
         "_global_int": "torch's sources",
+        "_int_of_a_mode": "torch's sources",
         "_default_int": "torch's sources",
         "_belongs_to_a_module": "torch's: the name of a scope",
         "_decides": "Python's: the name of an instruction",

@@ -10,7 +10,7 @@ import msgspec
 
 from stepper.analysis.conditions import holds
 from stepper.analysis.handed_on import Spelling, spelling
-from stepper.analysis.left_on_stack import slots
+from stepper.analysis.left_on_stack import has_computed, slots
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import program_line
@@ -116,8 +116,12 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def left_by(self) -> str:
-        """The function in which the graph breaks at the call that has returned it; empty: it is
-        something else, as what the function has read itself before it breaks."""
+        """The function in which the graph breaks at the call that has returned it, or behind the
+        line that has computed it; empty: it is something else, as what the function has read itself
+        before it breaks."""
+        path = path_of(self.series.source) if self.history.resume_of else None
+        if path is not None and has_computed(self.recording, self.newest, path.root):
+            return short_name(self.history.resume_of)
         left = _LEFT.match(self.series.source) if self.goes_on_with else None
         if left is not None and any(
             each.name == left[0] and each.source for each in slots(self.recording, self.newest)

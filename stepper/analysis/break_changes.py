@@ -219,6 +219,10 @@ _WORDS = {
     "Unsupported Tensor.requires_grad_() call": "call requires_grad_ before the compiled function",
     "setattr() on Tensor.requires_grad": "set requires_grad before the compiled function",
     "Unsupported Tensor.backward() call": "call backward outside of the compiled function",
+    "autograd.Function.apply: mark_dirty input not returned": (
+        "return from forward what ctx.mark_dirty is given: torch asks for that without "
+        "torch.compile, too"
+    ),
     "Tensor.retain_grad() with AOTDispatcher": "call retain_grad outside of the compiled function",
     "Tensor.numpy() with trace_numpy=False": "{setting}",
     "call `torch.from_numpy` with `torch._dynamo.config.trace_numpy=False`": "{setting}",

@@ -11,6 +11,7 @@ from stepper.analysis.rebuilt import Rebuilt
 from stepper.analysis.sites import own_frame
 from stepper.analysis.skipped_frames import Skipped, skipped
 from stepper.analysis.trial_lines import Told, enough, in_vain
+from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import interventions, nothing_to_ask_about
 from stepper.client.frame_names import compiled_title, is_meant
 from stepper.client.text import (
@@ -60,7 +61,8 @@ def break_lines(
     ]
     if not found and not given_up:
         where = f" in a function with {function!r} in its name" if function else ""
-        yield Line(f"no graph break and no skipped frame{where}{nothing_to_ask_about(recording)}")
+        instead = f"{so_far(recording)}{nothing_to_ask_about(recording)}"
+        yield Line(f"no graph break and no skipped frame{where}{instead}")
         yield from interventions(recording)
         return
     if found:

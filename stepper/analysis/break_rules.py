@@ -26,6 +26,8 @@ _THAT_WAIT = frozenset(
     {"ConstantVariable", "LazyConstantVariable", "StringFormatVariable", "TensorVariable"}
 )
 """The trackers of such arguments."""
+_OF_TENSORS = "StringFormatVariable"
+"""The tracker of a text with what is known only when the graph has run."""
 _CONTEXT_MANAGER = "Unsupported context manager"
 _ENTERING = ".enter_context("
 _TO_PROXY = "Failed to convert args/kwargs to proxy"
@@ -121,8 +123,10 @@ def _printing(broken: Broken) -> Remedy | None:
     # Of keywords Dynamo does not say which: `file` is one that it cannot leave for later.
     if said[3] == "True" or not types <= _PRINTED:
         return Remedy("print outside of the compiled function")
+    tensors = "Tensor" in types or _OF_TENSORS in broken.operands
     return Remedy(
-        "print outside of the compiled function; or {reordering}, which prints after the graph",
+        "print outside of the compiled function; or {reordering}, which prints after the graph"
+        + ", and of a tensor what it holds then" * tensors,
         reordered="print",
     )
 

@@ -275,6 +275,9 @@ def facts_of(recording: Recording, found: GraphBreak) -> Broken:
 _Site = tuple[int, int]
 
 
+_Splits = list[tuple[int, GraphBreak]]
+
+
 class _Reader:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -688,24 +691,25 @@ class _Reader:
     def _left_in_midst(self, item: Translation) -> GraphBreak | None:
         """The break where the outermost frame that it splits is none of the program's, as one of
         Dynamo's own around a module: a call on the way to it, in the same call of the program."""
-        for place in reversed(item.python_stack):
-            known = self._on_the_way.get((place.filename, place.line), ())
-            for owner, each in reversed(known):
-                begun = owner.python_stack
-                inside = len(item.python_stack) > len(begun)
-                if owner.id < item.id and inside and item.python_stack[: len(begun)] == begun:
-                    return each
+        stack = item.python_stack
+        for place in reversed(stack):
+            for begun, known in self._on_the_way.get((place.filename, place.line), {}).items():
+                at = bisect_left(known, item.id, key=itemgetter(0))
+                if at and len(begun) < len(stack) and stack[: len(begun)] == begun:
+                    return known[at - 1][1]
         return None
 
     @cached_property
-    def _on_the_way(self) -> dict[tuple[str, int], list[tuple[Translation, GraphBreak]]]:
-        """Breaks that split a frame of Dynamo's own, by each line that calls on the way to them."""
-        found: dict[tuple[str, int], list[tuple[Translation, GraphBreak]]] = {}
+    def _on_the_way(self) -> dict[tuple[str, int], dict[tuple[PythonFrame, ...], _Splits]]:
+        """Breaks that split a frame of Dynamo's own, with the id of the compilation, by each line
+        that calls on the way to them, and by the calls that led to the frame."""
+        found: dict[tuple[str, int], dict[tuple[PythonFrame, ...], _Splits]] = {}
         for each in self._recording.graph_breaks():
             owner = self._recording.translation(self._recording.attempt(each.attempt).translation)
             if in_dynamo(owner.filename) and is_split(each, owner):
                 for place in each.user_stack[1:]:
-                    found.setdefault((place.filename, place.line), []).append((owner, each))
+                    by_calls = found.setdefault((place.filename, place.line), {})
+                    by_calls.setdefault(owner.python_stack, []).append((owner.id, each))
         return found
 
     @cached_property

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from stepper.analysis.decisions import decided_at
 from stepper.analysis.needed import OF_CONSTANTS
 from stepper.analysis.shapes import Size, in_sources
-from stepper.analysis.sites import way_to
+from stepper.analysis.sites import made_at, way_to
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.trace import Translation
 from stepper.recording.reader import Recording
@@ -59,7 +59,7 @@ def decided_by(recording: Recording, size: Size, name: str) -> tuple[PythonFrame
         asked = in_sources(node.meta_text, known, lambda _: name)
         if node.target not in _COMPARISONS or asked == node.meta_text:
             continue
-        way = way_to(recording, node.moment)
+        way = way_to(recording, made_at(recording, node.moment))
         moments = (recording.moment(site.moment) for site in way)
         codes = ((recording.code(recording.frame(at.frame).code), at.ip) for at in moments)
         if way and decided_at(codes) is not None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
+from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name, compiled_title, is_meant
 from stepper.model.trace import Outcome, Translation, headline
@@ -27,7 +28,7 @@ _BECAME = {
 
 def without_entry(recording: Recording, function: str) -> Iterator[Line]:
     """Why no entry is of a function with this in its name."""
-    yield Line(f"no entry is of a function with {function!r} in its name")
+    yield Line(f"no entry is of a function with {function!r} in its name{so_far(recording)}")
     newest = {
         compiled_name(recording, item): item
         for item in compilations(recording)

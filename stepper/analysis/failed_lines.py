@@ -31,8 +31,9 @@ from stepper.analysis.recompile_lines import tried_lines
 from stepper.analysis.recompiles import Tried, failed_checks, failed_guards, recompilation
 from stepper.analysis.shape_lines import size_lines
 from stepper.analysis.shapes import symbols_at
-from stepper.analysis.sites import Site, in_torch, program_line, site_at
+from stepper.analysis.sites import Site, in_torch, line_that_made, made_at, site_at
 from stepper.analysis.trial_lines import Told, enough, in_vain
+from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import nothing_to_ask_about
 from stepper.client.text import (
     expression_text,
@@ -44,7 +45,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.failure import FailedStage
-from stepper.model.program import PythonFrame, UserLine
+from stepper.model.program import PythonFrame
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import MomentId, Node, headline
 from stepper.model.value import Value
@@ -93,7 +94,7 @@ def failed_lines(
     if not found:
         where = f" of a function with {function!r} in its name" if function else ""
         more = nothing_to_ask_about(recording) or NOT_COMPILING
-        yield Line(f"no compilation{where} failed{more}")
+        yield Line(f"no compilation{where} failed{so_far(recording)}{more}")
         return
     yield Line(failed_count(found), role="title")
     groups: dict[tuple[object, ...], list[Failed]] = {}
@@ -299,7 +300,9 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
         text = operand_text(recording, failed, state.values.get(each.value), each)
         text += f"  on {device}" if differ and device else ""
         yield Line(f"     [{each.place}] {text}", site.moment, "dim")
-        made = None if each.made_at is None or each.input else _made_at(recording, each.made_at)
+        made = (
+            None if each.made_at is None or each.input else line_that_made(recording, each.made_at)
+        )
         if made is not None:
             yield Line(f"         made by {line_text(made, cwd)}", each.made_at, "dim")
     for faked in fakes_behind(recording, failed):
@@ -328,13 +331,6 @@ def _symbols_in(recording: Recording, failed: Failed, words: str) -> Iterator[Li
                 yield Line(f"     {name} is {spelled}{value}", symbol.born.moment, "dim")
 
 
-def _made_at(recording: Recording, moment: MomentId) -> UserLine | None:
-    """The program's line that has put a node into the graph; where all are a library's, that which
-    did; None: it is not recorded."""
-    site = site_at(recording, moment)
-    return program_line(recording, moment) or (None if site is None else site.line)
-
-
 def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:
     """Where the symbols come from of a decision that depends on data."""
     item, cwd = failed.translation, recording.facts.cwd
@@ -354,6 +350,6 @@ def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:
             text = f"     {step.symbol} is {name}, which is marked by mark_unbacked"
             yield Line(text, step.moment, "dim")
         else:
-            born = site_at(recording, step.moment)
+            born = site_at(recording, made_at(recording, step.moment))
             where = "a line that is not recorded" if born is None else line_text(born.line, cwd)
             yield Line(f"     {step.symbol} comes from {where}", step.moment, "dim")

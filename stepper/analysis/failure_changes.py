@@ -34,8 +34,8 @@ from stepper.support.pythons_own import is_installed
 
 _UNSUPPORTED = "Unsupported"
 _NO_MORE = "stance is 'fail_on_recompile'"
-_NO_SYMBOL = re.compile(r"\b(?:got|not) Sym(?:Int|Float|Bool)\b")
-"""How torch words that it was given no number."""
+_NO_SYMBOL = re.compile(r"\b(?:got|not|NYI) Sym(?:Int|Float|Bool)\b")
+"""How torch words that it was given no number, or does nothing with one."""
 _NO_GRADIENT = "returned an invalid gradient at index"
 _APPLIED = "autograd_function_apply"
 _VIOLATED = "Constraints violated"

@@ -16,7 +16,7 @@ import msgspec
 
 from stepper.analysis.handed_on import name_inside
 from stepper.analysis.shapes import Size, cause_of, sizes
-from stepper.analysis.sites import Site, in_torch, way_to
+from stepper.analysis.sites import Site, in_torch, made_at, way_to
 from stepper.analysis.walks import compilations
 from stepper.analysis.written_inside import IN_PLACE, written_inside
 from stepper.client.frame_names import compiled_name, is_meant
@@ -397,7 +397,8 @@ def _blamed(
         # the lines for which they are there, as Dynamo's do.
         lines = set(map(_line, failure.user_stack[-1:]))
         for node in sorted(nodes, key=lambda node: node.name != failure.node):
-            way = way_to(recording, node.moment) if node.op != "placeholder" else []
+            at = made_at(recording, node.moment)
+            way = way_to(recording, at) if node.op != "placeholder" else []
             if lines & {_line(site.line.place) for site in way}:
                 return node.moment, True
     if item is not None and (writer := _writer(recording, failure, item)) is not None:

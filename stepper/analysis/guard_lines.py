@@ -27,6 +27,7 @@ from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import symbolic
 from stepper.client.frame_names import compiled_title
 from stepper.client.text import (
@@ -186,7 +187,8 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         yield from without_entry(recording, function)
         return
     if not entries(recording):
-        yield Line("no compilation is recorded, so no guard is")
+        over = "over so far" if compilations(recording) else "recorded"
+        yield Line(f"no compilation is {over}, so no guard is")
         return
     known = [each for each in found if each.known]
     for each in known:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.breaks import left_to_python
 from stepper.analysis.check_index import whose_key
+from stepper.analysis.dtypes import shared_dtype
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT
 from stepper.analysis.recompile_series import Series
@@ -52,16 +53,17 @@ _NAMED = 2
 """Arguments that are named; of more only that there are."""
 _MODES = "TORCH_FUNCTION_MODE_STACK"
 _DEVICE = "DEFAULT_DEVICE"
-_DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
+_DEFAULT_DTYPES = frozenset({"default_dtype", "global state (default_dtype)"})
+"""How a default dtype is told that differs."""
 
 
 def _dtype(it: Changing) -> str:
     if from_numpy(it.series):
         return ""
-    first = _first(it, "float32")
-    if not first.startswith("complex") and any(
-        text_of(value).startswith("complex") for value in it.series.values
-    ):
+    if _only_with(it, _DEFAULT_DTYPES):
+        return ""  # what is made under another default has another dtype
+    seen = [text_of(value) for value in it.series.values]
+    if any(each.startswith("complex") for each in seen) and not seen[0].startswith("complex"):
         return (
             f"A dtype is never a symbol: {it.name} is complex in one call, which has its own entry."
         )
@@ -71,24 +73,29 @@ def _dtype(it: Changing) -> str:
             "was cast, or has another one in its place, between the calls. Do that before the "
             "first, or accept an entry for each dtype."
         )
-    return (
-        f"A dtype is never a symbol: convert {it.name} before the call, e.g. "
-        f"{it.name}.to(torch.{first}), or accept an entry for each."
-    )
+    return _one_dtype(it, "to(torch.{})")
 
 
 def _numpy_dtype(it: Changing) -> str:
-    if not from_numpy(it.series):
+    if not from_numpy(it.series) or _only_with(it, _DEFAULT_DTYPES):
         return ""
-    return (
-        f"A dtype is never a symbol: convert the array {it.name} before the call, e.g. "
-        f"{it.name}.astype({_first(it, 'float64')!r}), or accept an entry for each."
-    )
+    return _one_dtype(it, "astype('{}')")
 
 
-def _first(it: Changing, otherwise: str) -> str:
-    first = text_of(it.series.values[0]) if it.series.values else ""
-    return first if _DTYPE.fullmatch(first) else otherwise
+def _one_dtype(it: Changing, conversion: str) -> str:
+    shared = shared_dtype(it.series.values)
+    if shared:
+        array = "the array " * from_numpy(it.series)
+        example = f"{it.name}.{conversion.format(shared)}"
+        same = f"convert {array}{it.name} before the call, e.g. {example}"
+    elif "bool" in map(text_of, it.series.values):
+        same = (
+            f"{it.name} is bool in one call and a number in another, which as a mask or an index "
+            "means something else: hand over always the one"
+        )
+    else:
+        same = f"hand over {it.name} always in one"
+    return f"A dtype is never a symbol: {same}, or accept an entry for each."
 
 
 def _rank(it: Changing) -> str:
@@ -121,10 +128,17 @@ def _requires_grad(it: Changing) -> str:
             f"{short_name(it.history.name)} is compiled by itself because the graph breaks in what "
             f"calls it, with {it.name} as that has it: remove that break (why-break says how)."
         )
-    return (
-        f"Call with {it.name} always requiring grad or never: {it.name}.detach() where no gradient "
-        "is needed."
-    )
+    same = f"Call with {it.name} always requiring grad or never"
+    match it.history.computed(it.series):
+        case False:
+            return f"{same}: {it.name}.detach() where no gradient is needed."
+        case True:
+            return (
+                f"{it.name} requires grad in one call as the result of what is computed before, of "
+                "which a detach() would cut the gradients. Where none are needed, call it under "
+                "torch.no_grad(); else accept both entries."
+            )
+    return f"{same}, or accept both entries."
 
 
 def _frozen(it: Changing) -> str:

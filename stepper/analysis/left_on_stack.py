@@ -12,7 +12,7 @@ import re
 import msgspec
 
 from stepper.analysis.breaks import break_before
-from stepper.analysis.sites import Site, site_at, way_to
+from stepper.analysis.sites import Site, made_at, site_at, way_to
 from stepper.analysis.sources import spelled
 from stepper.client.text import clip, expression_text, one_line
 from stepper.model.trace import GraphBreak, State, Translation
@@ -70,6 +70,20 @@ def slots(recording: Recording, item: Translation) -> list[Left]:
     ]
 
 
+def has_computed(recording: Recording, item: Translation, name: str) -> bool:
+    """Whether a variable that a function goes on with has come to be before the break, and was not
+    read from what the function that breaks was given."""
+    found = break_before(recording, item)
+    if found is None:
+        return False
+    *_, site = way_to(recording, found.moment)
+    if not recording.has(site.moment):
+        return False
+    state = recording.state(site.moment)
+    value = state.values.get(state.top.locals.get(name, 0))
+    return value is not None and not value.source
+
+
 def _stack(state: State) -> list[Value]:
     return [state.values[id] for id in state.top.stack]
 
@@ -82,7 +96,7 @@ def _below(recording: Recording, found: GraphBreak, value: Value) -> Left:
     node = recording.node(found.attempt, value.node) if value.node else None
     if node is None or site_at(recording, node.moment) is None:
         return Left("", "")
-    *_, site = way_to(recording, node.moment)
+    *_, site = way_to(recording, made_at(recording, node.moment))
     return Left("", _written(recording, site))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stepper.analysis.sites import program_line
+from stepper.analysis.sites import made_at, program_line
 from stepper.client.text import source_line
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.trace import Guard, MomentId
@@ -39,8 +39,9 @@ def origin_of(recording: Recording, guard: Guard) -> Origin:
         line = None if guard.user_line is None else UserLine(guard.user_line)
         return Origin(guard.id, guard.source, guard.moment, line=line)
     state = recording.state(guard.moment)
-    code = recording.code(recording.frame(state.moment.frame).code)
-    row = code.instructions[state.moment.ip]
+    moment = recording.moment(made_at(recording, guard.moment))
+    code = recording.code(recording.frame(moment.frame).code)
+    row = code.instructions[moment.ip]
     named = (value for value in state.values.values() if value.source == guard.source)
     place = guard.user_line or PythonFrame(code.filename, row.line or 0, code.name)
     here = (place.filename, place.line) == (code.filename, row.line)
@@ -48,4 +49,4 @@ def origin_of(recording: Recording, guard: Guard) -> Origin:
     library = is_installed(place.filename)
     called_from = program_line(recording, guard.moment) if library else None
     value = next(named, None)
-    return Origin(guard.id, guard.source, guard.moment, row, value, line, called_from)
+    return Origin(guard.id, guard.source, moment.id, row, value, line, called_from)

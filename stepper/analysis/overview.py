@@ -16,6 +16,7 @@ from stepper.analysis.recompile_lines import differing_text, spelling_of
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
+from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations, interventions
 from stepper.client.frame_names import brief_compiled_name, compiled_title
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
@@ -25,7 +26,7 @@ from stepper.recording.reader import Recording
 
 MOST = 8
 """Rows of a kind."""
-_NOTHING = "No failure, no graph break, no recompilation and no fixed size is recorded."
+_NOTHING = "No failure, no graph break, no recompilation and no fixed size is recorded{}."
 
 
 def overview_lines(recording: Recording) -> Iterator[Line]:
@@ -42,7 +43,7 @@ def overview_lines(recording: Recording) -> Iterator[Line]:
     ]
     changed = [Line(f"  {each.text}", each.moment) for each in interventions(recording)]
     yield from _section("changed by the user, at stops", changed, "")
-    yield from found or [Line(_NOTHING), Line("")]
+    yield from found or [Line(_NOTHING.format(so_far(recording))), Line("")]
     items = sorted(compilations(recording), key=lambda item: -(item.seconds or 0.0))
     frames = [_frame(recording, item) for item in items if item.attempts or item.instructions]
     yield from _section("frames, the slowest first", frames, "")

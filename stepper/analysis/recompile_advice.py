@@ -73,7 +73,12 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     ]
     free = [each for each in found if each.changes or each.rule in _DONE_WITHOUT]
     needed = saved.needed([each for each in found if each in free or each not in sure])
-    beside = [each for each in found if each not in sure and each not in needed]
+    possible = saved.needed([each for each in needed if each.rule not in _DONE_WITHOUT])
+    # What saves an entry only if another number is done without is told behind that.
+    after = [each for each in needed if each.rule in _FOR_ONE and each not in possible]
+    beside = [each for each in found if each not in sure and (each not in needed or each in after)]
+    told_beside = [*_beside(entries, saved, [each for each in sure if each in found], beside)]
+    beside = [each for each in beside if each not in after or _is_told(told_beside, each)]
     # What saves an entry only if a size of 0 or 1 is no number, either, is told together with that.
     alone = saved.needed([each for each in needed if each.rule not in _UNSURE])
     only_together = [each for each in needed if each.rule in _FOR_ONE and each not in alone]
@@ -84,10 +89,14 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     for name, rule in RULES_OF_ALL.items():
         known = [*only_together, *found]
         found += [msgspec.structs.replace(each, rule=name) for each in rule(entries, known)]
-    found += _beside(entries, saved, [each for each in sure if each in found], beside)
+    found += told_beside
     found.sort(key=lambda each: not each.first)
     found = _said_once(entries, found)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
+
+
+def _is_told(found: list[Advice], advice: Advice) -> bool:
+    return any((each.source, each.aspect) == (advice.source, advice.aspect) for each in found)
 
 
 def _said_once(entries: Entries, found: list[Advice]) -> list[Advice]:

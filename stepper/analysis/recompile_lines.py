@@ -26,6 +26,7 @@ from stepper.analysis.sources import spelled, unscoped
 from stepper.analysis.trial_lines import Told, enough
 from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.unmet_guards import Failure
+from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations, interventions
 from stepper.client.frame_names import compiled_name, event_text, is_meant
 from stepper.client.names import brief_source
@@ -174,7 +175,8 @@ def recompile_lines(
     found = recompilations(recording, function, after=after)
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"
-        yield Line(f"{which} was compiled again{_instead(recording, function, after)}")
+        instead = _instead(recording, function, after)
+        yield Line(f"{which} was compiled again{so_far(recording)}{instead}")
         yield from _uncompiled_lines(recording, function, after, set(), every)
         if not function:
             yield from capture_lines(recording, after)
@@ -184,11 +186,13 @@ def recompile_lines(
     failed = sum(each.failed for each in found)
     made = sum(each.result == "compiled" for each in found)
     left = sum(each.result == "skipped" for each in found)
+    under_way = sum(each.result == "being compiled" for each in found)
     yield Line(
         f"{plural(len(by_function), 'function')} compiled again, {plural(made, 'recompilation')}"
         + (f"; {refused} given up at a limit" if refused else "")
         + (f"; {failed} failed: why-failed says why" if failed else "")
-        + (f"; {left} skipped: why-break says why" if left else ""),
+        + (f"; {left} skipped: why-break says why" if left else "")
+        + (f"; {under_way} being compiled" if under_way else ""),
         role="title",
     )
     yield from interventions(recording)

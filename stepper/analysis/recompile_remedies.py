@@ -18,6 +18,7 @@ import msgspec
 
 from stepper.analysis.advice import Changing, Entries
 from stepper.analysis.call_sites import CallSites, is_compile
+from stepper.analysis.dtypes import shared_dtype
 from stepper.analysis.places import File, Files
 from stepper.analysis.recompile_series import TOLD, History, Series
 from stepper.analysis.replays import Way, together
@@ -41,7 +42,6 @@ _STEP = re.compile(r"\.[^\W\d]\w*|\[(?:\d+|'\w*')\]")
 made, and leads to a value and does nothing else."""
 _KEY_OF = re.compile(r"list\(dict\.keys\((\w+)\)\)\[\d+\]")
 """A key of a dict, by its place: what changes is their order, or which there are."""
-_DTYPE = re.compile(r"(?:b?float|u?int|complex|bool)\d*(?:_\w+)?")
 _DEVICE = re.compile(r"(?:cpu|cuda|mps|xpu)(?::\d+)?")
 
 
@@ -370,9 +370,9 @@ def _first(case: Case) -> str:
 
 
 def _to_dtype(case: Case) -> str:
-    """What is asked of a tensor, or of an array, for the dtype that was expected at first."""
-    first = _first(case)
-    return f".astype({first!r})" if from_numpy(case.series) else f".to(torch.{first})"
+    """What is asked of a tensor, or of an array, for the dtype that it is to have in each call."""
+    shared = shared_dtype(case.series.values)
+    return f".astype({shared!r})" if from_numpy(case.series) else f".to(torch.{shared})"
 
 
 def _same_type(case: Case) -> Iterator[Way]:
@@ -616,14 +616,18 @@ TABLE: tuple[Remedy, ...] = (
         lambda case: setting_ways(case.files, Setting("specialize_int", False)),
     ),
     Remedy(
-        lambda case: case.what == "dtype" and case.argument and _DTYPE.fullmatch(_first(case)),
+        lambda case: case.what == "dtype" and case.argument and shared_dtype(case.series.values),
         lambda case: _converted(case, "", _to_dtype(case)),
     ),
     Remedy(
         lambda case: case.what == "device" and case.argument and _DEVICE.fullmatch(_first(case)),
         lambda case: _converted(case, "", f'.to("{_first(case)}")'),
     ),
-    _converts("requires_grad", "", ".detach()"),
+    Remedy(
+        lambda case: case.what == "requires_grad" and case.argument
+        and case.history.computed(case.series) is False,
+        lambda case: _converted(case, "", ".detach()"),
+    ),
     _converts("stride", "", ".contiguous()"),
     _converts("stride", "", ".clone(memory_format=torch.contiguous_format)"),
     _converts("base", "", ".clone()"),

@@ -118,6 +118,18 @@ class History(msgspec.Struct, frozen=True, dict=True):
         told of a function is read together."""
         return tuple(_series(self.recompilations))
 
+    def computed(self, series: Series) -> bool | None:
+        """Whether a tensor that requires grad in one call has gradients to hand back to what has
+        computed it; None: that is not known."""
+        found = [
+            change.by.computed
+            for each in self.recompilations
+            if each.nearest is not None
+            for change in changes_of(each.nearest)
+            if (unscoped(change.source), change.by.aspect) == (series.source, series.aspect)
+        ]
+        return any(found) if any(each is not None for each in found) else None
+
     @property
     def limit(self) -> Recompilation | None:
         """The recompilation that was refused, if any."""

@@ -160,6 +160,13 @@ Met = set[tuple[str, str, Difference]]
 """Entries, each with a source and in what a call differed from it."""
 
 
+_RESULTS = {
+    Outcome.SKIPPED: "skipped",
+    Outcome.RUNNING: "being compiled",
+    Outcome.CUT_OFF: "cut off",
+}
+
+
 class Recompilation(msgspec.Struct, frozen=True, dict=True):
     """A call that no entry fitted, so that its function was compiled again, or given up."""
 
@@ -194,12 +201,12 @@ class Recompilation(msgspec.Struct, frozen=True, dict=True):
     @property
     def result(self) -> str:
         """What became of it: `compiled`, `failed`, `given up`; `skipped`: the compiler did not take
-        the frame this time."""
+        the frame this time; `being compiled` or `cut off`: that is not known yet, or never was."""
         if self.failed:
             return "failed"
         if self.limit:
             return "given up"
-        return "skipped" if self.translation.outcome is Outcome.SKIPPED else "compiled"
+        return _RESULTS.get(self.translation.outcome, "compiled")
 
     @cached_property
     def nearest(self) -> Tried | None:

@@ -16,7 +16,7 @@ from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, in_sources, size_of, sizes, symbols_at
-from stepper.analysis.sites import program_line, site_at, way_to
+from stepper.analysis.sites import made_at, program_line, site_at, way_to
 from stepper.analysis.sources import PARAMETER, Path, path_of, spelled, unscoped
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import resolved, symbolic, wanted_by
@@ -49,6 +49,10 @@ _MOST_CONDITIONS = 8
 _MOST_LATE = 12
 _MOST_FRAMES = 100
 """Calls of a translation whose locals are looked at."""
+_NOT_OVER = {
+    Outcome.RUNNING: "is under way, and can ask for more",
+    Outcome.CUT_OFF: "was not over when the recording ended",
+}
 _ASKING = 2
 """Torch's own frames that are shown of who asked."""
 
@@ -348,7 +352,7 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
         yield Line(text, guard.moment, "title")
         if guard.moment >= recording.attempt(guard.attempt).first_moment:
             cwd = recording.facts.cwd
-            for at, site in enumerate(way_to(recording, guard.moment)):
+            for at, site in enumerate(way_to(recording, made_at(recording, guard.moment))):
                 line = line_text(site.line, cwd)
                 if at == 0:
                     by = instruction_text(site.instruction)
@@ -385,6 +389,8 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
     yield Line(f"{title}: {headline}", symbol.born.moment, "title")
     if item.outcome is Outcome.SKIPPED:
         yield Line("  that is not compiled, but given up: why-break says why", role="dim")
+    if item.outcome in _NOT_OVER:
+        yield Line(f"  so far: its compilation {_NOT_OVER[item.outcome]}", role="dim")
     yield from _born(recording, size, symbol)
     if symbol.fixed:
         for step in size.fixed_by:

@@ -13,6 +13,8 @@ from stepper.model.value import Value
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
+_RETURNS = ("RETURN_VALUE", "RETURN_CONST")
+
 
 class Site(msgspec.Struct, frozen=True):
     """An instruction on the way to something."""
@@ -31,6 +33,16 @@ def site_at(recording: Recording, moment: MomentId) -> Site | None:
     row = code.instructions[found.ip]
     place = PythonFrame(code.filename, row.line or code.first_line, code.label)
     return Site(moment, row, UserLine(place, source_line(code, row.line)))
+
+
+def made_at(recording: Recording, moment: MomentId) -> MomentId:
+    """The moment whose instruction makes what is told at a moment: behind the return of a function
+    that is inlined, until the next instruction, it is that of the call."""
+    site = site_at(recording, moment)
+    if site is None or not site.instruction.opname.startswith(_RETURNS):
+        return moment
+    frame = recording.frame(recording.moment(moment).frame)
+    return moment if frame.parent is None else frame.call_moment or moment
 
 
 def called_at(state: State, row: Instruction) -> Value | None:
@@ -69,8 +81,15 @@ def way_to(recording: Recording, moment: MomentId) -> list[Site]:
 def program_line(recording: Recording, moment: MomentId) -> UserLine | None:
     """The innermost line of the program's own on the way to a moment; None: all are a library's,
     or it is not recorded."""
-    lines = (site.line for site in way_to(recording, moment))
+    lines = (site.line for site in way_to(recording, made_at(recording, moment)))
     return next((line for line in lines if not is_installed(line.place.filename)), None)
+
+
+def line_that_made(recording: Recording, moment: MomentId) -> UserLine | None:
+    """The program's line that has made what is told at a moment; where all are a library's, that
+    which did; None: it is not recorded."""
+    site = site_at(recording, made_at(recording, moment))
+    return program_line(recording, moment) or (None if site is None else site.line)
 
 
 def own_frame(stack: Sequence[PythonFrame]) -> PythonFrame | None:

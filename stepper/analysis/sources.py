@@ -41,7 +41,7 @@ FROM_NUMPY = "___from_numpy("
 """How such a source begins."""
 _OF_CLASS = re.compile(r"\bdict\(type\(([\w.]+)\)(?:\.__mro__\[\d+\])?\.__dict__\)\['(\w+)'\]")
 """How Dynamo writes an attribute of a value's class: to a person it is one of the value."""
-_FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\(\d+\)")
+FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\(\d+\)")
 """How Dynamo comes to one of the torch function modes that are active, the innermost mostly."""
 _STRIPPED = re.compile(r"L\[\s*['\"]([^'\"]*)['\"]\s*\]")
 
@@ -87,7 +87,7 @@ class Path(msgspec.Struct, frozen=True):
 def spelled(source: str) -> str:
     """A source as its user would write it: `L['self']._modules['fc']` is `self.fc`."""
     text = _OF_CLASS.sub(r"\1.\2", _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source))))
-    text = _FUNCTION_MODE.sub("the torch function mode", text)
+    text = FUNCTION_MODE.sub("the torch function mode", text)
     while len(text) < _LONGEST and (shorter := _with_values(text)) != text:
         text = shorter
     return text

@@ -15,6 +15,11 @@ def unseen(recording: Recording, name: str = "the recording") -> Iterator[Line]:
         yield Line(f"{name} {unseen_text(recording.ended or '')}", role="dim")
 
 
+def so_far(recording: Recording) -> str:
+    """Behind a sentence on what has not happened: that more may come, or may have come."""
+    return "" if recording.in_order else " so far"
+
+
 def unseen_text(ended: str) -> str:
     """What is said of a recording that was not ended in order, by what is known of its end."""
     why = ended or "the program was killed, or still runs"

@@ -24,7 +24,7 @@ from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.size_rules import NOTHING_DYNAMIC
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.sources import FUNCTION_MODE, path_of, unscoped
 from stepper.analysis.taken import taken_from
 from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import place_text
@@ -49,6 +49,7 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 _SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _TO_COMPUTE_WITH = "where the program only computes with it"
+_OR_IN_A_TENSOR = ", or keep it in a tensor"
 """When a number can be a tensor: what is made of a constant is followed for a while only, so that
 the program may yet decide by it."""
 
@@ -401,6 +402,18 @@ def _global_int(it: Changing) -> Advice | None:
     )
 
 
+def _int_of_a_mode(it: Changing) -> Advice | None:
+    """An int that a torch function mode keeps, and the program only computes with."""
+    if not _a_number(it) or not FUNCTION_MODE.match(it.series.source):
+        return None
+    if not _or_as_what_it_is_for(it).startswith(_OR_IN_A_TENSOR):
+        return None
+    return it.advise(
+        f"An int that a torch function mode keeps is a constant of the graph. Keep {it.name} in a "
+        f"tensor, {_TO_COMPUTE_WITH}, or count outside of the compiled function."
+    )
+
+
 def _default_int(it: Changing) -> Advice | None:
     """An int that is the default of a function's argument."""
     if not _a_number(it) or not _DEFAULT.search(it.series.source):
@@ -424,9 +437,7 @@ def _or_as_what_it_is_for(it: Changing) -> str:
     if _decides(it):
         return ", or hand over what is decided by it"
     return (
-        ""
-        if _is_handed_on(it) or _needs_a_number(it)
-        else f", or keep it in a tensor, {_TO_COMPUTE_WITH}"
+        "" if _is_handed_on(it) or _needs_a_number(it) else f"{_OR_IN_A_TENSOR}, {_TO_COMPUTE_WITH}"
     )
 
 
@@ -538,6 +549,7 @@ VALUE_RULES: dict[str, Rule] = {
         "constant needed": _constant_needed,
         "int of a module": _int_of_a_module,
         "global int": _global_int,
+        "int of a function mode": _int_of_a_mode,
         "default int": _default_int,
         "mode of a module": _mode_of_a_module,
         "value": _each_by_itself,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from stepper.analysis.sites import program_line, site_at
+from stepper.analysis.sites import line_that_made
 from stepper.client.forks import NOT_LIVE
 from stepper.client.text import line_text, node_line, plural
 from stepper.console.caching import response_to
@@ -202,9 +202,7 @@ def _chain(shell: Shell, argument: str) -> list[tuple[str, int]]:
     while name in nodes:
         node = nodes.pop(name)  # each once
         others = f"; reads {', '.join(node.inputs[1:])}, too" if node.inputs[1:] else ""
-        line = program_line(recording, node.moment)
-        if line is None and (site := site_at(recording, node.moment)) is not None:
-            line = site.line
+        line = line_that_made(recording, node.moment)
         by = "" if line is None else f"  {line_text(line, recording.facts.cwd)}"
         moment = max(node.moment, recording.attempt(state.attempt).first_moment)
         found.append((f"{node_line(node)}{others}{by}", moment))

@@ -55,6 +55,9 @@ class Difference(msgspec.Struct, frozen=True, array_like=True):
     source: str = ""
     """The expression of the value, where that is not what its guard looks at: what one of the
     values depends on that a condition compares."""
+    computed: bool | None = None
+    """Whether a tensor that requires grad is the result of operations, to which gradients go back
+    through it; None: not known, or it does not require grad."""
 
     @property
     def aspect(self) -> Aspect:

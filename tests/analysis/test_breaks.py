@@ -362,3 +362,42 @@ def test_a_decision_is_found_behind_an_instruction_of_two_variables(
     ]
     code = Code(1, "f", "f", "f.py", 1, instructions=tuple(rows))
     assert decided_at([(code, 0)]) == ((code, 4) if decides else None)
+
+
+BESIDE = """
+import torch
+from torch import nn
+
+class Printing(nn.Module):
+    def forward(self, x):
+        print("here")
+        return x + 1
+
+class Layer(nn.Module):
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return x.sin()
+
+class Last(nn.Module):
+    def forward(self, x):
+        torch._dynamo.graph_break()
+        return x.cos()
+
+compiled = torch.compile(nn.Sequential(Printing(), Layer()), backend="eager")
+last = Last()
+last.compile(backend="eager")
+compiled(torch.ones(2))
+nn.Sequential(last)(torch.ones(2))
+"""
+
+
+def test_a_model_that_is_not_compiled_leaves_nothing_to_python(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    """Both models call their layers at one line of torch's."""
+    recording = recorded(program(BESIDE))
+    inside, beside = (
+        [line.text for line in break_lines(recording, function)] for function in ("Layer", "Last")
+    )
+    assert any("compiled by itself since" in text for text in inside)
+    assert not any("compiled by itself since" in text for text in beside)

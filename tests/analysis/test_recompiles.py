@@ -682,7 +682,7 @@ f(torch.ones(2))
 @pytest.mark.parametrize(
     ("dies", "options", "said"),
     [
-        (True, (), "no function was compiled again; what is recorded ends in a compilation"),
+        (True, (), "no function was compiled again so far; what is recorded ends in a compilation"),
         (
             False,
             (),

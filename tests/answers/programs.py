@@ -36,6 +36,7 @@ from tests.answers import (  # noqa: F401
     swept_fifth,
     swept_fourteenth,
     swept_fourth,
+    swept_nineteenth,
     swept_ninth,
     swept_seventeenth,
     swept_seventh,

@@ -42,6 +42,7 @@ AGAINST = {
     "constant needed": "counter_of_a_module",
     "int of a module": "modules_with_other_floats",
     "global int": "int_in_a_dict",
+    "int of a function mode": "global_counter",
     "default int": "int_argument",
     "value": "counted_without_dynamic",
     "mode of a module": "counter_of_a_module",

@@ -10,9 +10,13 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+import msgspec
+import torch
+
 from stepper._C import shortened
 from stepper.debuggee.described import Described
 from stepper.engines.common.tensors import fake_tensor_meta
+from stepper.engines.common.versions import without_torch_function
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, size, text_of
 from stepper.model.lookup import (
@@ -162,7 +166,17 @@ def tensor_differences(wanted: Tensor, value: object) -> tuple[Difference, ...]:
     meta = fake_tensor_meta(value)
     if meta is None or wanted.cls != type(value).__name__:
         return (Difference("type", Words(wanted.cls), Words(class_name(type(value)))),)
-    return tuple(_meta_differences(wanted.meta, meta))
+    return tuple(
+        msgspec.structs.replace(each, computed=_is_computed(value)) if each.actual is True else each
+        for each in _meta_differences(wanted.meta, meta)
+    )
+
+
+def _is_computed(value: object) -> bool:
+    """Whether a plain tensor is the result of operations that gradients go back through."""
+    assert isinstance(value, torch.Tensor)
+    with without_torch_function():
+        return not value.is_leaf
 
 
 def _meta_differences(wanted: TensorMeta, meta: TensorMeta) -> list[Difference]:
