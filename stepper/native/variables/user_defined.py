@@ -467,6 +467,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return self.attribute_of_class(tx, name)
         shown = containers.shows(type(self.value), name)
         if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
+            if tx.output.side_effects.load_attr(self, name) is DELETED:
+                raise no_attribute(type(self.value), name)
             try:
                 value = descriptor.__get__(self.value)  # type: ignore[attr-defined]  # both have it
             except AttributeError as error:
@@ -593,7 +595,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def store_own(self, tx: Translator, name: str, value: VariableTracker) -> None:
         """Store what has this name in the object's dictionary, or in a slot."""
-        if tx.output.side_effects.load_attr(self, name) is DELETED:  # it would keep its place
+        deleted = tx.output.side_effects.load_attr(self, name) is DELETED
+        if deleted and self.in_own_dict(name):  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
         own = has_dict(type(self.value)) and not self.is_new
         if own and has_finalizer(self.instance_dict().get(name)):
@@ -619,7 +622,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             if isinstance(descriptor, UserDefinedObjectVariable):
                 descriptor.special(tx, "__delete__", [self])
                 return
-        if not self.is_new and is_data_descriptor(of_class):
+        if not self.is_new and is_data_descriptor(of_class) and not is_slot(of_class):
             raise self.refuse(f"deletion of attribute {name}")
         self.delete_own(tx, name)
 
@@ -627,16 +630,22 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """Delete what has this name in the object's dictionary, or in a slot."""
         kind = type(self.value)
         stored = tx.output.side_effects.load_attr(self, name)
-        before = has_dict(kind) and not self.is_new and name in self.instance_dict()
+        of_class = lookup(kind, name)
+        in_slot = is_slot(of_class) and not self.is_new
+        if in_slot and stored is None:  # it has to be there, and to be what can be let go
+            tx.output.chosen_by(self.var_getattr(tx, name))
+            if has_finalizer(of_class.__get__(self.value)):  # type: ignore[attr-defined]  # a slot has
+                raise self.refuse(f"deletion of attribute {name}")
+        before = in_slot or (has_dict(kind) and not self.is_new and name in self.instance_dict())
         if (
             not (self.has_special("__delattr__") or lookup(kind, "__delattr__") is _DELATTR)
             or stored is DELETED
             or (runs_program(lookup(kind, name)) and not self.is_new)
             or (stored is None and not before)
-            or (before and has_finalizer(self.instance_dict()[name]))
+            or (before and not in_slot and has_finalizer(self.instance_dict()[name]))
         ):
             raise self.refuse(f"deletion of attribute {name}")
-        if before:
+        if before and not in_slot:
             found = name, True
             install = tx.output.install_guard
             tx.output.chosen(install(self._source(), GuardBuilder.HASATTR, found, key=found))

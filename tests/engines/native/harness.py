@@ -85,7 +85,7 @@ def same(a: Any, b: Any) -> bool:
     if hasattr(a, "__dict__") and type(a).__module__.startswith(("tests.", "transformers.cache")):
         return same(vars(a), vars(b))
     if slots := getattr(type(a), "__slots__", None):
-        return all(same(getattr(a, name), getattr(b, name)) for name in slots)
+        return all(same(getattr(a, name, ...), getattr(b, name, ...)) for name in slots)
     return bool(a == b)
 
 

@@ -202,3 +202,36 @@ def test_what_the_dictionary_has_meanwhile_is_noticed() -> None:
             results.append(outcome(function, [holder, X.clone()]))
         assert same(results[0]["result"], results[1]["result"])
         assert vars(holders[0]) == vars(holders[1])
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self, **given: Any) -> None:
+        for name, value in given.items():
+            setattr(self, name, value)
+
+
+def deletes_a_slot(held: Any, x: Any) -> Any:
+    y = x + held.a
+    del held.a
+    try:
+        return held.a
+    except AttributeError as error:
+        return y, hasattr(held, "a"), str(error), held.b
+
+
+def sets_again(held: Any, x: Any) -> Any:
+    del held.a
+    held.a = x * 2
+    return held.a + 1
+
+
+@pytest.mark.parametrize("function", [deletes_a_slot, sets_again])
+def test_a_slot_is_deleted(function: Callable[..., Any]) -> None:
+    explanation = check(function, Slotted(a=1, b=2), torch.ones(2))
+    assert (explanation.graph_count, explanation.graph_break_count) == (1, 0)
+    captured = native.optimize(run_graph)(function)
+    captured(Slotted(a=1, b=2), torch.ones(2))
+    with pytest.raises(AttributeError):
+        captured(Slotted(b=2), torch.ones(2))
