@@ -7,6 +7,7 @@ suggests for such a failure, or what is nearest to it, and its failures are coun
 | a setting in the message, or that belongs to the kind of break | that setting |
 | a condition on data, in an `if` | `torch._check` of the condition, or of its opposite, before it |
 | a break where there may be none | `fullgraph=False`, so that the graph breaks there |
+| one recompilation too many | what is tried against recompilations of the function |
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import Failed, fixed_sizes
 from stepper.analysis.line import Line
 from stepper.analysis.places import Files
+from stepper.analysis.recompile_advice import REFUSED, histories_with
 from stepper.analysis.recompile_remedies import setting_ways
+from stepper.analysis.recompile_remedies import ways_for as against_recompiling
 from stepper.analysis.replays import Replays, RunFacts, Way
 from stepper.analysis.trial_lines import MOST, Left, Told, counted, trial_lines, try_all
 from stepper.client.scratch import Edit
@@ -66,6 +69,11 @@ def ways_for(recording: Recording, files: Files, failed: Failed) -> Iterator[Way
     if failure.stage is FailedStage.GUARDS and failed.translation is not None:
         if fixed_sizes(recording, failed.translation):
             yield from _marked_maybe(files)
+        return
+    if failed.translation is not None and failure.exception in REFUSED:
+        for history in histories_with(recording, failed.translation):
+            for ways in against_recompiling(recording, files, history):
+                yield from ways
         return
     if failure.stage is not FailedStage.TRACING:
         return

@@ -241,15 +241,23 @@ def _about(series: Series, advice: Advice) -> bool:
     return (series.source, series.aspect) == (advice.source, advice.aspect)
 
 
-def advice_against(recording: Recording, item: Translation) -> list[Advice]:
-    """Advice on the function that was compiled once more."""
+def histories_with(recording: Recording, item: Translation) -> list[History]:
+    """The functions of which a translation is a recompilation: one, or none."""
     again = [
         each for each in recompilations(recording, item.name) if each.translation.code == item.code
     ]
     return [
-        advice
+        history
         for history in histories(recording, again)
         if any(each.translation.id == item.id for each in history.recompilations)
+    ]
+
+
+def advice_against(recording: Recording, item: Translation) -> list[Advice]:
+    """Advice on the function that was compiled once more."""
+    return [
+        advice
+        for history in histories_with(recording, item)
         for advice in advise(recording, history)
     ]
 

@@ -33,8 +33,12 @@ from stepper.recording.reader import Recording
 
 _LOGGED = re.compile(r"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ")
 _WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")
+TRACEBACK = "Traceback (most recent call last):"
 _OURS = re.compile(r'  File ".*[/\\]stepper[/\\]debuggee[/\\]scratch_main\.py", line ')
 """The one frame that a run with another text has below the program's, in a traceback."""
+_SAME = "the output and the exit code are the same"
+_ENDS = "it ends with exit code 0"
+_GOES_ON = "it prints what it did before it failed, and ends with exit code 0"
 _TEXT = 40
 """Characters of a printed line that are told."""
 _MESSAGE = 160
@@ -128,7 +132,7 @@ class Verdict(NamedTuple):
     usual: Replay
     trouble: str = ""
     """Why it cannot be; empty: the program does what it did."""
-    compared: str = "the output and the exit code are the same"
+    compared: str = _SAME
     """What was seen to be the same."""
 
 
@@ -207,7 +211,8 @@ class Replays:
 
         Args:
             way: what is changed.
-            failing: the program fails as it is; it only has to come to its end.
+            failing: the program fails as it is; it has to come to its end, and to print before
+                what it does now.
 
         Raises:
             ReplayError: it cannot be tried.
@@ -215,24 +220,34 @@ class Replays:
         usual, trial = self.after(AS_IT_IS), self.after(way)
         if trial.found.failed > usual.found.failed:
             return Verdict(trial, usual, f"it fails: {trial.found.message}")
-        if failing and not (trial.trouble or trial.note):
-            return Verdict(trial, usual, compared="it ends with exit code 0")
-        if trial.trouble != usual.trouble:
+        goes_on = failing and not (trial.trouble or trial.note)
+        if not goes_on and trial.trouble != usual.trouble:
             return Verdict(trial, usual, trial.trouble or f"it no longer fails ({usual.trouble})")
         if trial.note:
             return Verdict(trial, usual, trial.note)
-        lines, others = usual.found.printed, trial.found.printed
+        lines, others = self._printed(usual, goes_on), trial.found.printed
+        if goes_on:
+            others = others[: len(lines)]
         said = ""
         if not (lines or others):
             said = "it prints nothing that could be compared"
         elif lines == others:
-            return Verdict(trial, usual)
-        elif lines != self.after(AS_IT_IS, 2).found.printed:
+            return Verdict(trial, usual, compared=_GOES_ON if goes_on else _SAME)
+        elif lines != self._printed(self.after(AS_IT_IS, 2), goes_on):
             said = "what it prints differs from run to run, and was not compared"
         if said:
-            return Verdict(trial, usual, said if way.unsafe else "", said)
+            compared = _ENDS if goes_on else said
+            return Verdict(trial, usual, said if way.unsafe else "", compared)
         was, now = next(pair for pair in zip_longest(lines, others) if pair[0] != pair[1])
         return Verdict(trial, usual, f"it PRINTS {_quoted(now)} instead of {_quoted(was)}")
+
+    def _printed(self, usual: Replay, goes_on: bool) -> tuple[str, ...]:
+        """What a run as it is printed, as far as one is to print it that goes on where it fails:
+        nothing, where the program catches what fails, and tells of it in words of its own."""
+        lines = usual.found.printed
+        if not goes_on:
+            return lines
+        return lines[: lines.index(TRACEBACK)] if usual.trouble and TRACEBACK in lines else ()
 
 
 def facts_of(recording: Recording, edits: tuple[Edit, ...] = ()) -> RunFacts:
@@ -281,9 +296,12 @@ def _quoted(line: str | None) -> str:
 def _printed(output: str) -> Iterator[str]:
     """The program's lines, without what torch logs and warns of, which comes and goes with the
     breaks."""
-    warned = ours = False
+    warned = ours = raised = False
     for line in output.splitlines():
         bare = without_colours(line)
+        if raised and bare.startswith("  "):
+            continue  # where it was raised, which an edit moves
+        raised = bare == TRACEBACK
         ours = _OURS.match(bare) is not None or (ours and bare.startswith("    "))
         if ours:
             continue  # with its line of source, and marks below that

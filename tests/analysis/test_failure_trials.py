@@ -113,3 +113,36 @@ def test_where_nothing_is_known_it_is_said(
     assert tried(recorded, program(BY_THE_BACKEND)) == [
         "not tried: no change is known that could be tried"
     ]
+
+
+TOO_OFTEN = """
+import torch
+torch._dynamo.config.fail_on_recompile_limit_hit = True
+torch._dynamo.config.recompile_limit = 3
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.step = 0
+
+    def forward(self, x):
+        self.step += 1
+        return x + 1 if self.step % 2 else x
+
+net = torch.compile(Net(), backend="eager", fullgraph=True)
+for _ in range(5):
+    print(net(torch.ones(3)))
+"""
+
+
+def test_what_is_tried_against_recompilations_is_tried_where_one_too_many_fails(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    first, *others = tried(recorded, program(TOO_OFTEN))
+    setting = "torch._dynamo.config.allow_unspec_int_on_nn_module = True"
+    same = "it prints what it did before it failed, and ends with exit code 0"
+    assert first == f"proven: {setting}: 1 failure → 0; {same}"
+    # The guards that it takes away are those by which the second call was told from the first.
+    unsafe = next(each for each in others if "skip_guard_on_all_nn_modules_unsafe" in each)
+    assert unsafe.startswith("not advised: ")
+    assert "it PRINTS 'tensor([2., 2., 2.])' instead of 'tensor([1., 1., 1.])'" in unsafe
