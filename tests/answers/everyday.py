@@ -94,7 +94,7 @@ def variable_of_the_environment(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="global state (allow_tf32)",
+    cause="allow_tf32 changes: False, True",
     advice="the same precision of matrix products (torch.set_float32_matmul_precision)",
     counts=(2, 1),
 )  # fmt: skip
