@@ -42,7 +42,7 @@ from tests.tracing import trace_instructions
 ROOT = Path(__file__).resolve().parents[2]
 
 
-_TORCH_ENDED = "terminate called after throwing an instance of 'pybind11::error_already_set'"
+TORCH_ENDED = "terminate called after throwing an instance of 'pybind11::error_already_set'"
 """What torch says where its C++ must not fail, and asks Python. Signals are kept out of that; what
 another thread raises cannot be."""
 
@@ -466,7 +466,7 @@ def main() -> None:
         said = found.stdout.rpartition(_OUTCOMES)[2]
         if found.returncode == 0:
             table[setting].update(json.loads(said.splitlines()[0]))
-        elif setting.way == "thread" and _TORCH_ENDED in found.stderr:
+        elif setting.way == "thread" and TORCH_ENDED in found.stderr:
             table[setting]["torch ended the process"] += 1
         else:
             failed += 1

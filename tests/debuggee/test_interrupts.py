@@ -23,7 +23,15 @@ from stepper.model.launch import DebuggeeConfig
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.conftest import ROOT, clean_environment
-from tests.debuggee.interrupts import Setting, Tracer, _traced, captured, fresh, straight
+from tests.debuggee.interrupts import (
+    TORCH_ENDED,
+    Setting,
+    Tracer,
+    _traced,
+    captured,
+    fresh,
+    straight,
+)
 from tests.debuggee.world import changes, world
 
 SAMPLE = [
@@ -42,11 +50,14 @@ pytestmark = pytest.mark.evaluator_out
 @pytest.mark.slow
 @pytest.mark.parametrize("setting", SAMPLE, ids="-".join)
 def test_an_interrupted_capture_leaves_the_world_as_it_was(setting: Setting) -> None:
-    words = ("--only", ",".join(setting), "--count", "16", "--seed", "1")
-    command = ready.python("-m", "tests.debuggee.interrupts", *words)
-    done = subprocess.run(
-        command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
-    )
+    for seed in range(1, 6):
+        words = ("--only", ",".join(setting), "--count", "16", "--seed", str(seed))
+        command = ready.python("-m", "tests.debuggee.interrupts", *words)
+        done = subprocess.run(
+            command, cwd=ROOT, env=clean_environment(), capture_output=True, text=True, check=False
+        )
+        if not (setting.way == "thread" and TORCH_ENDED in done.stderr):
+            break  # else nothing is known of ours: other instants
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
