@@ -28,6 +28,10 @@ SKIPS = PLANTED.index("skip") + 1
 """The rank that skips a step with its collective."""
 
 
+_STANDING = 200
+"""Seconds after which ranks surely stand where they wait for each other."""
+
+
 def done(folder: Path, ranks: int, *kinds: str, torchrun: bool = False) -> Path:
     """The session of ranks in which these are planted, rank 1 having the first."""
     recording = record(folder, ranks, *kinds, torchrun=torchrun)
@@ -134,12 +138,15 @@ def hanging(folder: Path, ranks: int) -> Iterator[Path]:
 
 
 def until_told(folder: Path, text: str) -> str:
-    while True:
+    """What is said as soon as it has a text, which it must have before long."""
+    said, end = "", time.monotonic() + _STANDING
+    while time.monotonic() < end:
         with contextlib.suppress(AssertionError):
             _, said = asked(folder)
             if text in said:
                 return said
         time.sleep(0.2)
+    raise AssertionError(f"{text!r} is not said:\n{said}")
 
 
 @pytest.mark.timeout(600)
