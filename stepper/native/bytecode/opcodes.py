@@ -50,6 +50,9 @@ SENT_TO_STAYS = PYTHON >= (3, 12)
 JUMPS_WANT_BOOLS = PYTHON >= (3, 13)
 """A conditional jump takes a bool, which a COMPARE_OP or TO_BOOL has made."""
 
+EMPTY_SLOT_NAMES_MODULE = PYTHON >= (3, 13)
+"""The error of a slot that holds nothing names the module of the object's class, too."""
+
 JUMPS_ON_TRUTH = ("POP_JUMP_IF_TRUE", "POP_JUMP_IF_FALSE")
 """Those jumps."""
 

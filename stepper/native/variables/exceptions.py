@@ -19,6 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
+from stepper.native.bytecode.opcodes import EMPTY_SLOT_NAMES_MODULE
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of, place_of
 from stepper.native.polyfills import is_polyfill
@@ -317,6 +318,15 @@ def observed(kind: type[BaseException], *args: object, **fields: object) -> Unsu
 def no_attribute(kind: type, name: str) -> Unsupported:
     """To be raised where an object of this class has no such attribute."""
     text = f"{_C.class_name(kind)!r} object has no attribute {name!r}"
+    return observed(AttributeError, text, name=name)
+
+
+def empty_slot(kind: type, name: str) -> Unsupported:
+    """To be raised where a slot of an object of this class holds nothing."""
+    module = type.__dict__["__module__"].__get__(kind)
+    if not EMPTY_SLOT_NAMES_MODULE or module in ("builtins", "__main__"):
+        return no_attribute(kind, name)
+    text = f"'{module}.{qualified_name(kind)}' object has no attribute {name!r}"
     return observed(AttributeError, text, name=name)
 
 

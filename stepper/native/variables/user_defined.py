@@ -78,7 +78,12 @@ from stepper.native.variables.descriptors import (
     runs_program,
 )
 from stepper.native.variables.dicts import is_plain_record, key_of
-from stepper.native.variables.exceptions import ObservedException, no_attribute, observed
+from stepper.native.variables.exceptions import (
+    ObservedException,
+    empty_slot,
+    no_attribute,
+    observed,
+)
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.instance_dict import InstanceDictVariable, store_in_dict
 from stepper.native.variables.iter import ask_length, iterate
@@ -468,7 +473,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         shown = containers.shows(type(self.value), name)
         if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
             if tx.output.side_effects.load_attr(self, name) is DELETED:
-                raise no_attribute(type(self.value), name)
+                raise empty_slot(type(self.value), name)
             try:
                 value = descriptor.__get__(self.value)  # type: ignore[attr-defined]  # both have it
             except AttributeError as error:
