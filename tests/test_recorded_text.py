@@ -309,6 +309,7 @@ IN_ANALYSIS = {
     "recompile_advice.py": {"_told": "torch's sources"},
     "replays.py": {
         "": "torch's logs and warnings",
+        "_comparable": "where a traceback begins in what the program printed",
         "_printed": "what the program printed, and torch's logs and warnings",
     },
     "session_views.py": {

@@ -78,7 +78,11 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     after = [each for each in needed if each.rule in _FOR_ONE and each not in possible]
     beside = [each for each in found if each not in sure and (each not in needed or each in after)]
     told_beside = [*_beside(entries, saved, [each for each in sure if each in found], beside)]
-    beside = [each for each in beside if each not in after or _is_told(told_beside, each)]
+    beside = [
+        each
+        for each in beside
+        if each not in after or any(_about(one, each) for one in told_beside)
+    ]
     # What saves an entry only if a size of 0 or 1 is no number, either, is told together with that.
     alone = saved.needed([each for each in needed if each.rule not in _UNSURE])
     only_together = [each for each in needed if each.rule in _FOR_ONE and each not in alone]
@@ -93,10 +97,6 @@ def advise(recording: Recording, history: History) -> list[Advice]:
     found.sort(key=lambda each: not each.first)
     found = _said_once(entries, found)
     return list({each.text: each for each in reversed(found)}.values())[::-1]
-
-
-def _is_told(found: list[Advice], advice: Advice) -> bool:
-    return any((each.source, each.aspect) == (advice.source, advice.aspect) for each in found)
 
 
 def _said_once(entries: Entries, found: list[Advice]) -> list[Advice]:
@@ -237,8 +237,8 @@ def _first_asked_first(entries: Entries, found: list[Advice]) -> list[Advice]:
     return ordered
 
 
-def _about(series: Series, advice: Advice) -> bool:
-    return (series.source, series.aspect) == (advice.source, advice.aspect)
+def _about(one: Series | Advice, advice: Advice) -> bool:
+    return (one.source, one.aspect) == (advice.source, advice.aspect)
 
 
 def histories_with(recording: Recording, item: Translation) -> list[History]:

@@ -33,7 +33,7 @@ from stepper.recording.reader import Recording
 
 _LOGGED = re.compile(r"[VIWEC]\d{4} \d\d:\d\d:\d\d\.\d+ \d+ ")
 _WARNING = re.compile(r"\S.*:\d+: \w*Warning: ")
-TRACEBACK = "Traceback (most recent call last):"
+_TRACEBACK = "Traceback (most recent call last):"
 _OURS = re.compile(r'  File ".*[/\\]stepper[/\\]debuggee[/\\]scratch_main\.py", line ')
 """The one frame that a run with another text has below the program's, in a traceback."""
 _SAME = "the output and the exit code are the same"
@@ -225,7 +225,7 @@ class Replays:
             return Verdict(trial, usual, trial.trouble or f"it no longer fails ({usual.trouble})")
         if trial.note:
             return Verdict(trial, usual, trial.note)
-        lines, others = self._printed(usual, goes_on), trial.found.printed
+        lines, others = self._comparable(usual, goes_on), trial.found.printed
         if goes_on:
             others = others[: len(lines)]
         said = ""
@@ -233,7 +233,7 @@ class Replays:
             said = "it prints nothing that could be compared"
         elif lines == others:
             return Verdict(trial, usual, compared=_GOES_ON if goes_on else _SAME)
-        elif lines != self._printed(self.after(AS_IT_IS, 2), goes_on):
+        elif lines != self._comparable(self.after(AS_IT_IS, 2), goes_on):
             said = "what it prints differs from run to run, and was not compared"
         if said:
             compared = _ENDS if goes_on else said
@@ -241,13 +241,13 @@ class Replays:
         was, now = next(pair for pair in zip_longest(lines, others) if pair[0] != pair[1])
         return Verdict(trial, usual, f"it PRINTS {_quoted(now)} instead of {_quoted(was)}")
 
-    def _printed(self, usual: Replay, goes_on: bool) -> tuple[str, ...]:
+    def _comparable(self, usual: Replay, goes_on: bool) -> tuple[str, ...]:
         """What a run as it is printed, as far as one is to print it that goes on where it fails:
         nothing, where the program catches what fails, and tells of it in words of its own."""
         lines = usual.found.printed
         if not goes_on:
             return lines
-        return lines[: lines.index(TRACEBACK)] if usual.trouble and TRACEBACK in lines else ()
+        return lines[: lines.index(_TRACEBACK)] if usual.trouble and _TRACEBACK in lines else ()
 
 
 def facts_of(recording: Recording, edits: tuple[Edit, ...] = ()) -> RunFacts:
@@ -301,7 +301,7 @@ def _printed(output: str) -> Iterator[str]:
         bare = without_colours(line)
         if raised and bare.startswith("  "):
             continue  # where it was raised, which an edit moves
-        raised = bare == TRACEBACK
+        raised = bare == _TRACEBACK
         ours = _OURS.match(bare) is not None or (ours and bare.startswith("    "))
         if ours:
             continue  # with its line of source, and marks below that

@@ -88,8 +88,10 @@ def program_line(recording: Recording, moment: MomentId) -> UserLine | None:
 def line_that_made(recording: Recording, moment: MomentId) -> UserLine | None:
     """The program's line that has made what is told at a moment; where all are a library's, that
     which did; None: it is not recorded."""
-    site = site_at(recording, made_at(recording, moment))
-    return program_line(recording, moment) or (None if site is None else site.line)
+    line = program_line(recording, moment)
+    if line is None and (site := site_at(recording, made_at(recording, moment))) is not None:
+        return site.line
+    return line
 
 
 def own_frame(stack: Sequence[PythonFrame]) -> PythonFrame | None:

@@ -20,7 +20,7 @@ from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, text_of
 from stepper.model.lookup import Aspect, Check, CheckedGuard, Difference
 from stepper.model.program import UserLine
 from stepper.model.shapes import ShapeStep, ShapeStepKind
-from stepper.model.trace import Guard, MomentId, Translation
+from stepper.model.trace import AUTOCAST_DEVICES, Guard, MomentId, Translation
 from stepper.recording.reader import Recording
 
 _SAME_LEAF = {
@@ -44,7 +44,7 @@ _OF_STATE: dict[str, tuple[str, ...]] = {
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
 STATE = "GLOBAL_STATE"
-AUTOCAST = frozenset(f"autocast({device})" for device in ("cpu", "cuda", "xpu", "mps", "hpu"))
+AUTOCAST = frozenset(f"autocast({device})" for device in AUTOCAST_DEVICES)
 """What of torch's state gives tensors other dispatch keys."""
 INFERENCE_MODE = "inference_mode"
 GRADIENT_KEYS = "keys for gradients"

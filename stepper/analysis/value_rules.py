@@ -48,8 +48,8 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
-_TO_COMPUTE_WITH = "where the program only computes with it"
 _OR_IN_A_TENSOR = ", or keep it in a tensor"
+_TO_COMPUTE_WITH = "where the program only computes with it"
 """When a number can be a tensor: what is made of a constant is followed for a while only, so that
 the program may yet decide by it."""
 

@@ -120,6 +120,11 @@ class Dependence(msgspec.Struct, frozen=True, omit_defaults=True):
     """Guards of any value or node that was recorded."""
 
 
+AUTOCAST_DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu")
+"""Devices whose autocast is recorded with torch's state; of others torch says that it differs, and
+no more."""
+
+
 class Translation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A walk: everything that happened to compile one frame once (one compile id, one or more
     attempts), or in another phase of a call's life (one attempt)."""

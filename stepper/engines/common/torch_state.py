@@ -14,10 +14,8 @@ from stepper.engines.common.versions import (
     functorch_transforms,
     global_state,
 )
+from stepper.model.trace import AUTOCAST_DEVICES
 from stepper.support.words import plain_text
-
-_DEVICES = ("cpu", "cuda", "xpu", "mps", "hpu")
-"""Devices of which autocast is told; of others torch says that it differs, and no more."""
 
 
 def torch_state() -> dict[str, str]:
@@ -26,7 +24,7 @@ def torch_state() -> dict[str, str]:
     return {
         "grad_mode": str(torch.is_grad_enabled()),
         "inference_mode": str(torch.is_inference_mode_enabled()),
-        **{f"autocast({device})": _autocast(device) for device in _DEVICES},
+        **{f"autocast({device})": _autocast(device) for device in AUTOCAST_DEVICES},
         "default_dtype": _dtype(torch.get_default_dtype()),
         "default_device": str(default_device() or "cpu"),
         **global_state(),

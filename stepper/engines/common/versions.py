@@ -209,10 +209,6 @@ def mark_unbacked(tensor: torch.Tensor, dim: int) -> None:
 
 # -- the state of a thread ---------------------------------------------------------------------
 
-_SWITCHES = (
-    "deterministic_algorithms", "deterministic_algorithms_warn_only", "allow_tf32",
-    "torch_function",
-)  # fmt: skip
 _REDUCED = ("allow_fp16_reduce", "allow_bf16_reduce")
 _REDUCTIONS = {0: "True", 1: "False", 2: "False, nor split-K"}
 """By the number that the guard has (`at::CuBLASReductionOption`), as
@@ -232,12 +228,12 @@ def functorch_transforms() -> list[str]:
 
 
 def global_state() -> dict[str, str]:
-    """What torch's guard on the global state compares and no function of torch's tells as it does:
-    by that guard's names, as far as this torch's has them."""
+    """The switches that torch's guard on the global state compares, by its own names, as far as
+    this torch has them."""
     of = json.loads(str(GlobalStateGuard().__getstate__()))
     caches = of.get("autocast_state", {}).get("cached_enabled")
     return {
-        **{name: str(of[name]) for name in _SWITCHES if name in of},
+        **{name: str(on) for name, on in of.items() if isinstance(on, bool)},
         **{name: _REDUCTIONS.get(of[name], str(of[name])) for name in _REDUCED if name in of},
         **({} if caches is None else {"autocast_cache_enabled": str(caches)}),
     }
