@@ -107,22 +107,24 @@ class EventHeads(NamedTuple):
 
 
 class EventMoments:
-    """When the events of some kinds happened."""
+    """When the events of some kinds, with some text in them, happened."""
 
-    def __init__(self, events: Events, kinds: _Kinds) -> None:
+    def __init__(self, events: Events, kinds: _Kinds, text: str) -> None:
         self._events = events
         self._kinds = kinds
+        self._text = text
 
     def __len__(self) -> int:
-        return self._events.count(self._kinds)
+        return self._events.count(self._kinds, self._text)
 
     def __iter__(self) -> Iterator[MomentId]:
         """In order."""
-        return iter(sorted(event.moment for event in self._events.events(self._kinds)))
+        found = self._events.events(self._kinds, text=self._text)
+        return iter(sorted(event.moment for event in found))
 
     def before(self, moment: MomentId) -> int:
         """How many were before a moment."""
-        return self._events.before(moment, self._kinds)
+        return self._events.before(moment, self._kinds, self._text)
 
 
 class Events:
@@ -193,12 +195,15 @@ class Events:
             ids = islice(self._ids(wanted, after, before, first), None)
         return [self._event(id) for id in islice(ids, None if limit is None else max(limit, 0))]
 
-    def moments(self, kinds: Collection[EventKind]) -> EventMoments:
-        """The moments of all events of these kinds, to be counted."""
-        return EventMoments(self, frozenset(kinds))
+    def moments(self, kinds: Collection[EventKind] | None = None, text: str = "") -> EventMoments:
+        """The moments of all events of these kinds (None: all) that have `text` in them, to be
+        counted."""
+        return EventMoments(self, _kinds(kinds), text)
 
-    def before(self, moment: MomentId, kinds: _Kinds) -> int:
-        """How many events of some kinds were before a moment."""
+    def before(self, moment: MomentId, kinds: _Kinds, text: str = "") -> int:
+        """How many events of some kinds that have `text` in them were before a moment."""
+        if text:
+            return sum(each < moment for each in self._having(kinds, text).moments)
         totals, latest = self._total(kinds), self._known.latest
         at = bisect_left(self._known.reached, moment)
         found = totals[at - 1] if at else 0

@@ -62,8 +62,9 @@ _UNUSED = 6
 felt, and so would panes that never stay where they are."""
 
 _PATIENCE = 8
-"""Moves after which a pane that has more rows than that without need is made smaller: a step into a
-call and the one out of it would each move all the others."""
+"""Moves after which a pane that has more rows than that without need, or that has nothing to show
+any more, is made smaller: a step into a call or to the next frame and the one back would each move
+all the others."""
 
 
 class Gutter(Themed):
@@ -120,9 +121,13 @@ class Desk(OwnLayout, Container):
         """By preset: the factors by which groups and columns were made larger."""
         self._needs: dict[str, int] = {}
         """How many rows each pane was given room for."""
+        self._answered = 0
+        """How many rows the answer was given room for."""
         self._filled: dict[str, int] = {}
         """The move at which each pane needed its rows last."""
         self._moves = 0
+        self._resized = False
+        """Whether some pane's rows are others than when it was given room."""
         self._placed: list[Placed] = []
         self._focused = ""
         self._snapshot: Snapshot | None = None
@@ -167,14 +172,22 @@ class Desk(OwnLayout, Container):
             zoomed=self.zoomed,
             shares=self.shares.get(self.preset.name),
             needs=self._needed,
-            answer=self._answer.wanted if self._answer is not None else 0,
+            answer=self._rows_of_answer(),
             reads=self._focused == "answer",
         )
+
+    def _rows_of_answer(self) -> int:
+        """One row more than it needs moves nothing: most answers differ by one."""
+        wanted = self._answer.wanted if self._answer is not None else 0
+        if self._answered != wanted + 1:
+            self._answered = wanted
+        return self._answered
 
     def _needed(self, group: Group) -> int:
         name, snapshot = self._shown_of(group), self._snapshot
         pane = self.panes[name]
-        if name not in self._revealed and snapshot and not pane.has_something(snapshot):
+        nothing = name not in self._revealed and snapshot and not pane.has_something(snapshot)
+        if nothing and self._moves - self._filled.get(name, -_PATIENCE) >= _PATIENCE:
             # One that has a place of its own is shown in any case.
             alone = any(
                 group == each
@@ -187,11 +200,13 @@ class Desk(OwnLayout, Container):
 
     def _fit(self) -> None:
         """Give panes the rows that they need now, where that is worth another layout."""
+        self._resized = False
         for name, pane in self.panes.items():
             given, needed = self._needs.get(name, 0), pane.wanted
             if not pane.visible_on_desk:
                 continue
-            if needed >= given - _UNUSED:
+            worth = self._snapshot is not None and pane.has_something(self._snapshot)
+            if worth and needed >= given - _UNUSED:
                 self._filled[name] = self._moves
             if pane.STEADY:
                 self._needs[name] = needed
@@ -330,7 +345,9 @@ class Desk(OwnLayout, Container):
 
     def on_lines_resized(self, message: Lines.Resized) -> None:
         message.stop()
-        self._fit()
+        if not self._resized:  # a step changes the rows of many panes
+            self._resized = True
+            self.call_next(self._fit)
 
     def on_pane_retitled(self, message: Pane.Retitled) -> None:
         message.stop()

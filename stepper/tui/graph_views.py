@@ -22,7 +22,7 @@ from stepper.model.trace import Node
 from stepper.tui.briefly import brief_row
 from stepper.tui.highlight import python_spans
 from stepper.tui.listing import fold_row
-from stepper.tui.palette import LANES, Row, Span
+from stepper.tui.palette import LANES, Row, Span, row
 from stepper.tui.places import Places
 from stepper.tui.table import Cell, Column, Table, length_of
 
@@ -49,8 +49,8 @@ class GraphView(Protocol):
     """A graph as rows."""
 
     @property
-    def headings(self) -> tuple[Span, ...]:
-        """The line above the rows; empty for none."""
+    def headings(self) -> tuple[Row, ...]:
+        """The line above the rows, if there is one."""
         ...
 
     def __len__(self) -> int: ...
@@ -86,8 +86,8 @@ class TableView:
         self.table = Table(_COLUMNS, (*wanted, 1), width - 2)
 
     @property
-    def headings(self) -> tuple[Span, ...]:
-        return ((f"  {self.table.heading}", "dim"),)
+    def headings(self) -> tuple[Row, ...]:
+        return (row(f"  {self.table.heading}", role="dim"),)
 
     def __len__(self) -> int:
         return len(self._nodes)
@@ -157,7 +157,7 @@ class FoldedView:
         self.rows = folded(layers, opened)
 
     @property
-    def headings(self) -> tuple[Span, ...]:
+    def headings(self) -> tuple[Row, ...]:
         return self.view.headings
 
     def __len__(self) -> int:
@@ -209,7 +209,7 @@ class CodeView:
             self._lines.append(_Line(None, "    …"))
 
     @property
-    def headings(self) -> tuple[Span, ...]:
+    def headings(self) -> tuple[Row, ...]:
         return ()
 
     def __len__(self) -> int:
@@ -268,7 +268,7 @@ class DrawingView:
         return self._folded.items[self._drawing.order[index]]
 
     @property
-    def headings(self) -> tuple[Span, ...]:
+    def headings(self) -> tuple[Row, ...]:
         return ()
 
     def __len__(self) -> int:

@@ -11,7 +11,7 @@ A pane says what its rows are; this file knows the keys.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import ClassVar
 
 from textual import events
@@ -23,7 +23,7 @@ from textual.widgets import Input
 from stepper.client.folding import Fold, FoldKey
 from stepper.model.trace import MomentId
 from stepper.tui.lines import Lines
-from stepper.tui.palette import Row, Span, row
+from stepper.tui.palette import Row, row
 from stepper.tui.pane import Pane
 from stepper.tui.places import Places
 from stepper.tui.snapshot import Snapshot
@@ -173,11 +173,6 @@ class ListingPane(Pane):
         """The filter as it was typed; empty when everything is shown."""
         return self.query_one(FilterInput).value.strip()
 
-    def headings(self, *spans: Span | str, second: Row | None = None) -> None:
-        """Show a line of headings over the list, and maybe another one."""
-        lines = [row(*spans, role="dim")] if spans else []
-        self._caption("heads").tell(*lines, *([second] if second else []))
-
     def detail_of(self, index: int) -> list[str]:
         """Everything about a row, as text to be wrapped, for the lines under the list."""
         return []
@@ -194,11 +189,18 @@ class ListingPane(Pane):
         if newest:
             self.post_message(self.Goto(min(max(moment, 1), newest), why))
 
-    def list_rows(self, count: int, *, cursor: int | None = None, empty: str | None = None) -> None:
-        """Show so many rows, made by `draw_row`."""
+    def list_rows(
+        self,
+        count: int,
+        *,
+        headings: Sequence[Row] = (),
+        cursor: int | None = None,
+        empty: str | None = None,
+    ) -> None:
+        """Show so many rows, made by `draw_row`, under these lines of headings."""
         self._caption("views").tell(*self._view_line())
-        if not count:
-            self.headings()  # above no rows they would run together
+        # Above no rows they would run together.
+        self._caption("heads").tell(*(headings if count else ()))
         self.lines.show(count, self.draw_row, cursor=cursor, empty=empty)
         self._show_detail()
 

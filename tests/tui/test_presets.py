@@ -6,11 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from textual.geometry import Region
 
 from stepper.client.session import open_recording
 from stepper.model.trace import Outcome, Phase
+from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.presets import PRESETS, Preset
+from tests.benchmarks.bench_questions import busy_recording
 from tests.tape import Tape
 from tests.tui.screen import plain, until
 from tests.tui.test_app import NARROW, SIZES, WIDE, opened, status
@@ -84,6 +87,28 @@ async def test_a_step_into_a_call_and_out_of_it_moves_no_pane(big_path: Path) ->
         assert stack.size.height == rows
         await pilot.press(*"sssssssss")
         await until(pilot, lambda: stack.size.height < rows)  # others need what it does not
+
+
+async def test_a_step_to_the_next_frame_moves_no_pane(tmp_path: Path) -> None:
+    path = tmp_path / "busy.stepper"
+    busy_recording(str(path), 2_000)
+    recording = Recording.open(str(path))
+    _, before, *_ = (each for t in recording.translations() for each in recording.attempts(t.id))
+    recording.close()
+
+    def places(app: StepperApp) -> list[Region]:
+        return [pane.region for pane in app.desk.panes.values() if pane.visible_on_desk]
+
+    assert before.last_moment is not None
+    async with opened(path, (160, 45), at=before.last_moment) as (app, pilot):
+        await until(pilot, lambda: app.desk.panes["timeline"].visible_on_desk)
+        await pilot.pause(0.2)
+        assert "graph 0" not in "\n".join(plain(app))
+        there = places(app)
+        await pilot.press("s")
+        await pilot.pause()
+        assert "graph 0" in "\n".join(plain(app))
+        assert places(app) == there
 
 
 async def test_the_keys_below_are_those_of_the_pane_and_the_moment(sample_path: Path) -> None:

@@ -99,7 +99,7 @@ class EventsPane(ListingPane):
 
     def _row_of(self, recording: Recording, moment: MomentId) -> int:
         """The row of what a moment is about; where nothing is worth that, the newest before it."""
-        first = self._position(moment)
+        first = recording.event_moments(self._kinds or None, self._text).before(moment)
         about = event_at(recording, moment)
         if about is not None:
             for index in range(first, min(first + _PAGE, self._count)):
@@ -109,17 +109,6 @@ class EventsPane(ListingPane):
                 if event.moment > moment:
                     break
         return max(0, first - 1)
-
-    def _position(self, moment: MomentId) -> int:
-        """How many of the rows come before a moment, by bisection over the pages."""
-        low, high = 0, self._count
-        while low < high:
-            middle = (low + high) // 2
-            if self._event(middle).moment < moment:
-                low = middle + 1
-            else:
-                high = middle
-        return low
 
     def _event(self, index: int) -> Event:
         number, at = divmod(index, _PAGE)

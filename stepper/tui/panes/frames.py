@@ -12,7 +12,7 @@ from stepper.client.text import one_line, plural, short_path
 from stepper.model.trace import Outcome, Phase, Translation
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
-from stepper.tui.palette import Row, Span
+from stepper.tui.palette import Row, Span, row
 from stepper.tui.results import so_far
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.table import Cell, Column, Table
@@ -111,9 +111,9 @@ class FramesPane(ListingPane):
             1,
         )
         self.table = Table(_COLUMNS, widths, self.columns - 2)
-        self.headings((f"  {self.table.heading}", "dim"))
         empty = f"none of {len(known)} frames holds {self.filter!r}" if wanted else self.EMPTY
-        self.list_rows(len(self._translations), cursor=cursor, empty=empty)
+        headings = [row(f"  {self.table.heading}", role="dim")]
+        self.list_rows(len(self._translations), headings=headings, cursor=cursor, empty=empty)
 
     def _shown_name(self, t: Translation) -> str:
         return _NESTED * t.level + self._names[t.id]

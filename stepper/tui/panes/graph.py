@@ -61,11 +61,15 @@ class GraphPane(ListingPane):
             self.list_rows(0)
             return
         self._graph = self._make_view(snapshot)
-        self.headings(*self._graph.headings)
         new = [at for at, node in enumerate(self._made) if snapshot.is_new(node.moment)]
         lookup = snapshot.phase is Phase.LOOKUP
         empty = "a lookup makes no graph" if lookup else self.EMPTY
-        self.list_rows(len(self._graph), cursor=self._place_cursor(new, kept), empty=empty)
+        self.list_rows(
+            len(self._graph),
+            headings=self._graph.headings,
+            cursor=self._place_cursor(new, kept),
+            empty=empty,
+        )
 
     def _make_view(self, snapshot: Snapshot) -> GraphView:
         def is_new(node: Node) -> bool:

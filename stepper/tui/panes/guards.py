@@ -11,7 +11,7 @@ from stepper.client.text import ELLIPSIS, guard_line, guarded_text, one_line, pl
 from stepper.model.trace import Guard, Phase
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane, fold_row
-from stepper.tui.palette import Row
+from stepper.tui.palette import Row, row
 from stepper.tui.questions import Question, on_guard
 from stepper.tui.snapshot import Snapshot
 from stepper.tui.table import Column, Table
@@ -64,7 +64,6 @@ class GuardsPane(ListingPane):
         self._cwd = snapshot.recording.facts.cwd if snapshot.recording is not None else ""
         self._guards = [g for g in guards if wanted in _searched(g)] if wanted else guards
         self.table = self._fitted()
-        self.headings((f"  {self.table.heading}", "dim"))
         empty = f"none of {len(guards)} guards holds {self.filter!r}" if wanted else self.EMPTY
         if snapshot.phase is Phase.LOOKUP:
             empty = "a lookup installs no guards: those that it checks are in pane 2"
@@ -74,7 +73,8 @@ class GuardsPane(ListingPane):
         # Who filters wants to see what was found.
         self._rows = [*range(len(layers))] if wanted else folded(layers, self._opened)
         cursor = None if at is None or at < 0 else row_of(self._rows, at)
-        self.list_rows(len(self._rows), cursor=cursor, empty=empty)
+        headings = [row(f"  {self.table.heading}", role="dim")]
+        self.list_rows(len(self._rows), headings=headings, cursor=cursor, empty=empty)
 
     def _place_cursor(self, snapshot: Snapshot, kept: int | None) -> int | None:
         if self._guards and snapshot.is_new(self._guards[-1].moment):

@@ -21,7 +21,7 @@ from stepper.recording.reader import Recording
 from stepper.tui.asking import AskingPane
 from stepper.tui.lines import Lines
 from stepper.tui.listing import ListingPane
-from stepper.tui.palette import Row
+from stepper.tui.palette import Row, row
 from stepper.tui.results import (
     Item,
     Pair,
@@ -79,14 +79,15 @@ class ResultPane(ListingPane, AskingPane):
         name = brief_compiled_name(recording, translation)
         name = f"{translation.compile_id or '(no compile id)'} {name}"
         changed = self._make(recording, translation)
-        columns = None if self._codes is None else side_by_side_headings(self._code_width)
-        self.headings((name, "title"), f"  {summary}", second=columns)
+        heading = row((name, "title"), f"  {summary}", role="dim")
         if self._codes is not None:
+            headings = [heading, side_by_side_headings(self._code_width)]
             cursor = next((at for at, p in enumerate(self._pairs) if self._is_current(p)), None)
-            self.list_rows(len(self._pairs), cursor=cursor)
+            self.list_rows(len(self._pairs), headings=headings, cursor=cursor)
         else:
             empty = self._nothing(translation)
-            self.list_rows(len(self._items), cursor=0 if changed else None, empty=empty)
+            cursor = 0 if changed else None
+            self.list_rows(len(self._items), headings=[heading], cursor=cursor, empty=empty)
 
     def _make(self, recording: Recording, translation: Translation) -> bool:
         """Make the rows of the view, if they are not those that are there; True when they were."""
