@@ -49,6 +49,8 @@ _WAITS = (
 )
 """How what Dynamo says of an instruction that it does not know begins, where that is of a
 coroutine."""
+_NO_QUANTIZED = "quantized nyi in meta tensors"
+_QUANTIZATION = re.compile(r"\bmodule: torch\.ao\.quantization\b|/torch/ao/quantization/")
 _ASKED = "Call to `torch._dynamo.graph_break()`"
 _ALIASING = "Encountered aliasing during higher order op tracing"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
@@ -94,7 +96,8 @@ def advised(broken: Broken) -> Remedy | None:
 
 def rule_of(broken: Broken) -> str:
     """The name of the rule that advises; empty: none does."""
-    if broken.unreached and not (broken.around_module or _about_what_is_called(broken.kind)):
+    of_torch = broken.around_module or _quantized(broken)
+    if broken.unreached and not (of_torch or _about_what_is_called(broken.kind)):
         return ""  # there is nothing of the program's to change
     return next((name for name, rule in RULES.items() if rule(broken) is not None), "")
 
@@ -276,6 +279,18 @@ def _around_a_module(broken: Broken) -> Remedy | None:
     return Remedy(
         f"what breaks is of {what}: compile the module that it is given, before: "
         f"{what}(torch.compile(module))"
+    )
+
+
+def _quantized(broken: Broken) -> Remedy | None:
+    """torch's quantization in eager mode: Dynamo skips what observes, and has no fake tensor of
+    what is quantized."""
+    said = _NO_QUANTIZED in broken.context or _QUANTIZATION.search(broken.context)
+    if not (said or (broken.library and broken.quantizes)):
+        return None
+    return Remedy(
+        "Dynamo makes no graph of torch's quantization in eager mode (torch.ao), and no setting "
+        "changes that: compile what lies between its modules"
     )
 
 
@@ -516,6 +531,7 @@ def _setting(broken: Broken) -> str:
 
 
 RULES: dict[str, Callable[[Broken], Remedy | None]] = {
+    "quantized": _quantized,
     "made anew": _made_anew,
     "print": _printing,
     "builtin": _builtin,

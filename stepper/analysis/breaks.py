@@ -64,6 +64,8 @@ _AROUND = {
     "fully_shard": os.path.join("torch", "distributed", "fsdp", "_fully_shard", "_fsdp_common.py"),
 }
 """Files of what torch has around a module, of which the graph breaks on the way to it."""
+_QUANTIZED = re.compile(r"[/\\]torch[/\\]ao[/\\](?:nn|quantization)[/\\]")
+_CUSTOM_OPERATORS = os.path.join("torch", "_library", "custom_ops.py")
 _FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
 _SORTED = "['sorted']"
 _WRITTEN = "Encountered input mutation during higher order op tracing"
@@ -472,7 +474,8 @@ class _Reader:
         row = self._instruction(found)
         stack = found.user_stack
         place = row[1] if row is not None else (stack[-1] if stack else None)
-        library = place is not None and is_installed(place.filename)
+        at = "" if place is None else place.filename
+        library = is_installed(at) and not at.endswith(_CUSTOM_OPERATORS)
         leads_there = self._leads_there(found) if library and row is not None else ""
         called = self._called(found, row[0]) if row is not None else None
         decided = decided_at(self._codes_to(found)) if row is not None else None
@@ -487,7 +490,7 @@ class _Reader:
             of_torch=called is not None and called.brief.startswith("torch."),
             checks=row is not None and self._checks(found),
             library=library,
-            of_dynamo=place is not None and in_dynamo(place.filename),
+            of_dynamo=in_dynamo(at),
             leads_there=leads_there,
             unreached=library and row is not None and not leads_there,
             marked=only_marked(self._recording, found.attempt, found.moment),
@@ -507,6 +510,7 @@ class _Reader:
             metaclass=self._metaclass(found) if kinds[0] == RAISED else "",
             around=self._loop_around(found) if len(kinds) > 1 and row is not None else "",
             comes_of_another=comes_of(self._recording, found) is not None,
+            quantizes=any(_QUANTIZED.search(code.filename) for code, _ in self._codes_to(found)),
         )
 
     def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:
@@ -533,7 +537,11 @@ class _Reader:
         return self._recording.code(self._recording.frame(at.frame).code).instructions[at.ip]
 
     def _around_module(self, found: GraphBreak) -> str:
-        return next((name for name, file in _AROUND.items() if self._within(found, file)), "")
+        said = context_of(found)
+        for name, file in _AROUND.items():
+            if f"qualname: {name}." in said or self._within(found, file):
+                return name
+        return ""
 
     def _loop_around(self, found: GraphBreak) -> str:
         *_, (code, at) = self._codes_to(found)

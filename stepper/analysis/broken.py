@@ -90,6 +90,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether another break was being handled when it came about."""
     around_module: str = ""
     """What leads there that torch has around a module of the program's; empty: nothing."""
+    quantizes: bool = False
+    """Whether a function of torch's quantization, or of a module that it has made, leads there."""
 
     @property
     def first_word(self) -> str:

@@ -205,9 +205,9 @@ def _size_decides(broken: Broken) -> Remedy | None:
     if broken.kind != SHAPED or not broken.decides:
         return None
     return Remedy(
-        "the program decides by how many elements come out, which is data: its setting moves the "
-        "break to that line; count with tensors (mask.sum()), and decide with torch.where (both "
-        "sides computed), or torch.cond for two functions"
+        "the program decides by how many elements come out, which is data: with its setting it "
+        "breaks or fails at that line; count with tensors (mask.sum()), and decide with "
+        "torch.where (both sides computed), or torch.cond for two functions"
     )
 
 

@@ -250,10 +250,11 @@ def _failed(
     for text in failure.message.strip().splitlines():
         yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
     yield from blamed_lines(recording, failed)
-    if failed.lookup is not None and failed.lookup.reason:
+    entries = [*itertools.islice(_tried(recording, failed), _MOST_ENTRIES)]
+    if failed.lookup is not None and failed.lookup.reason and not entries:
         yield Line(f"   the lookup: {failed.lookup.reason}", failed.lookup.first_moment)
     told: set[tuple[str, str, str]] = set()
-    for tried in itertools.islice(_tried(recording, failed), _MOST_ENTRIES):
+    for tried in entries:
         yield from tried_lines(recording, tried, told, every=True)
     if failed.inside is not None and failed.certain:
         inside = failed.inside

@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
+from itertools import chain
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
@@ -21,6 +22,7 @@ from stepper.analysis.sites import own_frame
 from stepper.analysis.size_rules import from_numpy, is_parameter
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.unmet_guards import AUTOCAST, FUNCTORCH, INFERENCE_MODE
+from stepper.analysis.wanted import wanted_by
 from stepper.client.text import function_name, place_text, short_name
 from stepper.model.datum import Words, text_of
 from stepper.model.lookup import BASE, INVALID, Aspect
@@ -44,6 +46,8 @@ _ARGUMENTS = {
     "kwds": "the same keyword arguments",
 }
 """What wrappers call all that they are given, and what is to be the same of it."""
+_QUOTED = re.compile(r"'(\w+)'")
+_VALUE = Aspect("value")
 _OPTIMIZER = os.path.join("torch", "optim", "")
 _OF_DICTS = frozenset({"DICT_LENGTH", "DICT_MANAGER"})
 """Guards on how many keys a dictionary has."""
@@ -233,18 +237,22 @@ def _as_many_arguments(it: Changing, same: str) -> str:
     fact = f"What a call hands over is a constant of the graph: give it {same} in each call"
     if read := _read_of(it):
         named = ", ".join(read[:_NAMED]) + ", …" * (len(read) > _NAMED)
+        are = "are" if len(read) > 1 else "is"
         return (
-            f"{fact}, with the same for {named}, which is read: None, or another value, would take "
-            "an entry of its own. Where both are needed, that is the price."
+            f"{fact}, with the same for {named}, which {are} read: None, or another value, would "
+            "take an entry of its own. Where both are needed, that is the price."
         )
     return f"{fact}, with None, say, where there is nothing to tell."
 
 
 def _read_of(it: Changing) -> list[str]:
-    """The elements that an entry looks at itself: what they are matters, too."""
+    """The elements that one entry looks at itself, and another does not: what they are matters,
+    too."""
     whole = path_of(it.series.source)
-    found: dict[str, None] = {}
+    entries: list[dict[str, None]] = []
     for item in it.entries.made if whole is not None else ():
+        found: dict[str, None] = {}
+        entries.append(found)
         for attempt in it.recording.attempts(item.id)[-1:]:
             for guard in it.recording.guards(None, attempt=attempt.id):
                 path = path_of(guard.source)
@@ -253,7 +261,8 @@ def _read_of(it: Changing) -> list[str]:
                 step = path.steps[len(whole.steps) :][:1]
                 if step and step[0].startswith("[") and guard.kind not in _OF_DICTS:
                     found[it.spell(str(Path(path.root, (*whole.steps, *step))))] = None
-    return [*found]
+    everywhere = set(entries[0]).intersection(*entries[1:]) if len(entries) > 1 else set()
+    return [each for each in dict.fromkeys(chain(*entries)) if each not in everywhere]
 
 
 def _takes_keywords(it: Changing) -> bool:
@@ -319,10 +328,29 @@ def _attributes(it: Changing) -> str:
     of_a_dict = it.what == "dictionary" or it.series.kind == "DICT_CONTAINS"
     if of_a_dict and not it.name.endswith(_ATTRIBUTES):
         return ""
-    return (
+    text = (
         f"{it.name.removesuffix(_ATTRIBUTES)} has an attribute in one call that it has not in "
-        "another: set all of them where it is made."
+        "another: set all of them where it is made"
     )
+    if constants := _constants_in(it):
+        return (
+            f"{text}, to what they are later: each value of {' and '.join(constants)} is compiled "
+            "by itself, and where the program needs several, that is the price."
+        )
+    return f"{text}."
+
+
+def _constants_in(it: Changing) -> list[str]:
+    """Those of the attributes that are a constant in an entry, of a kind that is never a symbol."""
+    owner = it.series.source.removesuffix(_ATTRIBUTES)
+    names = dict.fromkeys(chain(*(_QUOTED.findall(text_of(each)) for each in it.series.values)))
+    wants = [wanted_by(it.recording, each) for each in it.entries.made] if names else []
+    sources = [f"{owner}.{name}" for name in names]
+    return [
+        it.spell(source)
+        for source in sources
+        if any(isinstance(wanted.get((source, _VALUE)), bool | str) for wanted in wants)
+    ]
 
 
 def _stride(it: Changing) -> str:
@@ -555,9 +583,11 @@ def _reached(it: Changing) -> str:
             "called in another, and each is compiled by itself. If there are few, that is the "
             "price; else have one, and hand over what differs."
         )
+    tensor = it.series.kind == "TENSOR_MATCH"
+    there = ", and with a tensor there: None would take an entry, too" if tensor else ""
     return (
         f"{it.name} was there when the entry was made, and is not in another call: hand over what "
-        "it is taken from always with the same keys and attributes."
+        f"it is taken from always with the same keys and attributes{there}."
     )
 
 
@@ -677,7 +707,7 @@ _ROWS: dict[str, _Row] = {
     "transforms": _Row(_transforms, FUNCTORCH),
     "function modes": _Row(_modes, kinds=(_MODES,)),
     "default device": _Row(_default_device, kinds=(_MODES, _DEVICE)),
-    "not there": _Row(_reached, kinds=("", *_OF_VALUES)),
+    "not there": _Row(_reached, kinds=("", "TENSOR_MATCH", *_OF_VALUES)),
     "value unread": _Row(_unread, kinds=("EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH")),
     "object that died": _Row(_died, kinds=("INVALID",)),
     "marks": _Row(_marks, kinds=("DIMENSION_DYNAMIC_MARKING_GUARD",)),

@@ -399,10 +399,20 @@ def _recompilation(
         others = f"{which}: {nearest.entry}, " if len(found.tried) > 1 else f"{nearest.entry} was "
         callers = callers_of(made)
         if callers and callers != stack:
-            by = f"made for a call by {place_text(callers[-1], cwd)}"
+            apart = _where_apart(callers, stack)
+            by = f"made for a call by {place_text(apart, cwd)}"
             yield Line(f"    {others}{by}", made.first_moment, "dim")
         elif len(found.tried) > 1:
             yield Line(f"    {others}made for a call from the same place", made.first_moment, "dim")
+
+
+def _where_apart(stack: tuple[PythonFrame, ...], other: tuple[PythonFrame, ...]) -> PythonFrame:
+    """The innermost frame of a stack that is not in the other: two calls of one line can be made by
+    a function that is itself called from two."""
+    for one, another in zip(reversed(stack), reversed(other), strict=False):
+        if one != another:
+            return one
+    return stack[-1]
 
 
 def _in_brief(

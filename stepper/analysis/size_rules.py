@@ -449,10 +449,12 @@ def _ways(it: Changing) -> tuple[Change, ...]:
 
 def _as_a_number(it: Changing) -> str:
     """A number that changes as the size does, and may be compared with it; empty: none does."""
+    own = it.series
     alike = (
         each
         for each in it.history.series
-        if each.aspect.what == "value" and _together(each.values, it.series.values)
+        if each.aspect.what == "value" and _together(each.values, own.values)
+        if (each.times, each.newest) == (own.times, own.newest)
     )
     return next((it.spell(each.source) for each in alike), "")
 

@@ -11,6 +11,7 @@ cause. Each of these is told only where the recording shows it.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 
@@ -37,6 +38,11 @@ from stepper.recording.reader import Recording
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
 """The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
+_OF_A_HOOK = re.compile(r"\._\w+_hooks\[")
+"""A module leads there, but what is kept there is no module's own."""
+_OPTIMIZER = os.path.join("torch", "optim", "")
+_SCHEDULED = re.compile(r"param_groups\[\d+\](?!\['lr'\]$)")
+"""What an optimizer has for its parameters, but how fast it learns."""
 _EQUALITY = re.compile(r"Eq\((?!.*(?:Mod|floor|//)).*, -?[\d.]+(?:e-?\d+)?\)")
 """A condition that what is made of a symbol is one number."""
 _GLOBAL = re.compile(r"G\['\w+'\]")
@@ -263,7 +269,7 @@ def _automatic(it: Changing) -> Advice | None:
     if it.unmet:
         return it.one_more(entry)
     # As an int a tensor would not do everywhere, nor as an argument that has to be a number.
-    constant = it.all_are(int) or _decides(it) or _is_handed_on(it)
+    constant = it.all_are(int) or _decides(it) or _is_handed_on(it) or _of_an_optimizer(it)
     or_else = "" if constant else ", or keep it in a tensor"
     dynamic = Dynamic(it.history.capabilities.compile)
     return it.advise(
@@ -272,6 +278,12 @@ def _automatic(it: Changing) -> Advice | None:
         f"{entry} has it as an input",
         (dynamic,),
     )
+
+
+def _of_an_optimizer(it: Changing) -> bool:
+    """Whether an optimizer of torch's has it, of whose numbers the learning rate alone stays a
+    tensor: a scheduler puts other floats in the place of the rest."""
+    return _OPTIMIZER in it.history.filename and _SCHEDULED.search(it.series.source) is not None
 
 
 def _float(it: Changing) -> Advice | None:
@@ -368,7 +380,8 @@ def _instead(it: Changing) -> str:
         )
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
-        return f"Keep {it.name} in a tensor (register_buffer), {_TO_COMPUTE_WITH}{outside}."
+        how = "" if _OF_A_HOOK.search(it.series.source) else " (register_buffer)"
+        return f"Keep {it.name} in a tensor{how}, {_TO_COMPUTE_WITH}{outside}."
     effect = it.changed_inside
     set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
     return f"The program decides by {it.name}: do that outside of the compiled function{set_there}."

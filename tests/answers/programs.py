@@ -46,6 +46,7 @@ from tests.answers import (  # noqa: F401
     swept_third,
     swept_thirteenth,
     swept_twelfth,
+    swept_twentieth,
     trained,
     views,
     wrapped,

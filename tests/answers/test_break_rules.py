@@ -19,6 +19,7 @@ from tests.answers.running import Recorded
 pytestmark = pytest.mark.slow
 
 AGAINST = {
+    "quantized": "compiled_around_the_ranks",
     "awaited": "frame_skipped_by_hand",
     "asked by a library": "asked_for",
     "number of an input": "loss_that_is_printed",

@@ -17,6 +17,7 @@ from __future__ import annotations
 import ast
 import collections
 import functools
+import operator
 import os
 import types
 from collections.abc import Callable, Mapping, Sequence
@@ -401,7 +402,17 @@ def _list_item(value: Any, key: Any) -> Any:
 
 
 def _iterates_as_dict(value: Any) -> bool:
-    return isinstance(value, dict) and _inherits(value, dict, "__iter__")
+    if not isinstance(value, dict):
+        return False
+    return _inherits(value, dict, "__iter__") or _ordered_as_dict(value)
+
+
+def _ordered_as_dict(value: dict[Any, Any]) -> bool:
+    """Whether it is an OrderedDict, as a module's hooks are, of which no key was moved."""
+    ordered = collections.OrderedDict
+    if type(value) is not ordered or not _plainly_keyed(value):
+        return False
+    return all(map(operator.is_, ordered.__iter__(value), dict.keys(value)))
 
 
 def attribute(value: Any, name: str) -> Any:
