@@ -74,6 +74,7 @@ class Output(Protocol):
     globals: dict[tuple[int, str], tuple[object, VariableTracker]]
     mutables: dict[str, Source]
     keys: list[Source]
+    addresses: list[int]
     state: GlobalState
     grad_enabled: bool
     inference: bool
@@ -87,6 +88,12 @@ class Output(Protocol):
 
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
+
+    def note_key(self, source: Source) -> None:
+        """What is there is told apart from all that is like it."""
+
+    def remember_address(self, value: object) -> None:
+        """An object is guarded to be this one: nothing else has its address."""
 
     def note_mutable(self, source: Source) -> None:
         """The frame might change what is there."""

@@ -23,7 +23,6 @@ from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import ListIteratorVariable, advanced
 from stepper.native.variables.lists import ListVariable
 from stepper.native.variables.namespace import NamespaceVariable
-from stepper.native.variables.object_sets import ObjectSetVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.native.versions import set_grad_enabled
@@ -109,7 +108,7 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
     elif isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
         name = "[:]"
-    elif isinstance(newest, SetVariable | ObjectSetVariable):
+    elif isinstance(newest, SetVariable):
         codegen(owner)
         name = "steps"
     elif isinstance(newest, ListIteratorVariable):
@@ -145,9 +144,9 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
             codegen.load_const(owner.namespace)
             codegen.load_const(name)
             codegen.emit("STORE_SUBSCR")
-    elif isinstance(owner, SetVariable | ObjectSetVariable):
+    elif isinstance(owner, SetVariable):
         newest: Any = codegen.newest(owner)
-        newest.write_steps(codegen, newest.steps)
+        newest.write_steps(codegen)
         codegen.pop_top()
     elif name == _CONTENTS:
         _call(codegen, put_contents, owner.holder)

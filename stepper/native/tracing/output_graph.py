@@ -151,6 +151,8 @@ class OutputGraph:
         """Whether an operator may refuse to write, since the memory is something else's, too."""
         self.keys: list[Source] = []
         """What is told apart from other objects as a key, and is no input of the graph."""
+        self.addresses: list[int] = []
+        """The addresses of objects that are guarded to be these."""
         self.beside = False
         """Whether an operator stands where the program catches exceptions, or has changed what is
         not written back yet: then the frame is run again if it raises."""
@@ -215,6 +217,16 @@ class OutputGraph:
     def remember_variable(self, value: object, tracker: VariableTracker) -> None:
         """Have an object that has an identity stand for by one tracker."""
         self._remember(self.variables, id(value), (value, tracker))
+
+    def note_key(self, source: Source) -> None:
+        """What is there is told apart from all that is like it."""
+        self.keys.append(source)
+        self.trail.append(self.keys.pop)
+
+    def remember_address(self, value: object) -> None:
+        """An object is guarded to be this one: nothing else has its address."""
+        self.addresses.append(id(value))
+        self.trail.append(self.addresses.pop)
 
     def note_mutable(self, source: Source) -> None:
         """The frame might change what is there."""

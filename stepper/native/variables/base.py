@@ -16,10 +16,13 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict, TypeVar, dataclass_transform
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, TypeVar, dataclass_transform
+
+import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has, has_finalizer
+from stepper.native.guards.class_dicts import has, has_finalizer, lookup
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.guards.guard import Guard
@@ -136,7 +139,7 @@ class VariableTracker:
             return self
         return self.with_fields(guards=self.guards | guards)
 
-    def with_fields(self, **fields: object) -> VariableTracker:
+    def with_fields(self, **fields: object) -> Self:
         """A tracker of this value with other fields."""
         clone = object.__new__(type(self))
         clone.__dict__.update(self.__dict__, **fields)
@@ -187,10 +190,14 @@ class VariableTracker:
         """The value itself, for those that are known and cannot be told from a copy."""
         raise self.refuse("the value")
 
-    def as_key(self, tx: Translator) -> object:
-        """The value, as a key of dictionaries: a constant, an object that is guarded to be this one
-        and is equal to itself only, or a `TrackedKey`."""
-        raise self.refuse("use as a key")
+    def as_key(self, tx: Translator) -> TrackedKey:
+        """The value, as a key of dictionaries."""
+        made = isinstance(self.mutation_type, AttributeMutationNew)
+        if not (made or self.source is not None) or not is_hashed_by_identity(self.python_type()):
+            raise self.refuse("use as a key")
+        if self.source is not None:
+            tx.output.note_key(self.source)
+        return TrackedKey(self)
 
     def as_proxy(self) -> Any:
         """What stands for it among the arguments of a node."""
@@ -278,17 +285,36 @@ class TrackedKey:
 
     tracker: of the object.
     equals: what it has in common with keys that are equal to it; None: it is equal to itself only.
+    hashed: what has the object's hash; None: that comes of where it lies, elsewhere at each call.
     """
 
-    def __init__(self, tracker: VariableTracker, equals: object = None) -> None:
+    def __init__(
+        self, tracker: VariableTracker, equals: object = None, hashed: object = None
+    ) -> None:
         self.tracker = tracker
         self.equals = tracker.identity if equals is None else equals
+        self.hashed = hashed
+
+    @classmethod
+    def guarded(cls, tracker: VariableTracker, value: object) -> TrackedKey:
+        """The key of an object that is guarded to be this one."""
+        return cls(tracker, value, value)
 
     def __hash__(self) -> int:
-        return hash(self.equals)
+        return hash(self.equals if self.hashed is None else self.hashed)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, TrackedKey) and other.equals == self.equals
+        return bool(self.equals == (other.equals if isinstance(other, TrackedKey) else other))
+
+
+def is_hashed_by_identity(kind: type) -> bool:
+    """Whether objects of a class are equal to themselves only."""
+    if one_of(kind, (torch.Tensor, torch.nn.Parameter)):
+        return True
+    return (
+        lookup(kind, "__hash__") is object.__hash__
+        and lookup(kind, "__eq__") is object.__dict__["__eq__"]
+    )
 
 
 def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:

@@ -23,7 +23,6 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import lookup, module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
-from stepper.native.guards.scope import is_immortal
 from stepper.native.polyfills import FUNCTIONS
 from stepper.native.source import (
     AttrSource,
@@ -44,13 +43,19 @@ from stepper.native.variables.base import (
     LazyVariableTracker,
     ValueMutationExisting,
     VariableTracker,
+    is_hashed_by_identity,
 )
 from stepper.native.variables.builtin import OF_TEXTS, BuiltinVariable
 from stepper.native.variables.builtin_methods import METHODS_OF_C, BoundBuiltinMethod
 from stepper.native.variables.cached_function import CACHED, CachedFunctionVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
 from stepper.native.variables.context_var import ContextVariable
-from stepper.native.variables.dicts import ConstDictVariable, is_plain_record, key_of
+from stepper.native.variables.dicts import (
+    MOST_ENTRIES,
+    ConstDictVariable,
+    is_plain_record,
+    key_of,
+)
 from stepper.native.variables.enums import (
     EnumVariable,
     NumberMemberVariable,
@@ -90,10 +95,6 @@ from stepper.native.variables.named_tuple import (
 )
 from stepper.native.variables.nn_module import NNModuleVariable
 from stepper.native.variables.numpy_numbers import wrap_numpy
-from stepper.native.variables.object_sets import (
-    ObjectSetVariable,
-    is_hashed_by_identity,
-)
 from stepper.native.variables.partial import (
     FunctoolsPartialClassVariable,
     FunctoolsPartialVariable,
@@ -113,8 +114,6 @@ from stepper.native.versions import HigherOrderOperator, checkpoint
 from stepper.support.words import Classes, is_subclass, one_of
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
-
     from stepper.native.protocols import Translator
 
 _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
@@ -182,25 +181,8 @@ class VariableBuilder:
             return self._wrap_dict_of_objects(value)
         if kind is dict and len(value) > MOST_ENTRIES and all(map(_is_plain_key, value)):
             return self._wrap_registry(value)
-        is_set = kind is set or kind is frozenset
-        if is_set and all(map(is_key, value)):
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
-            mutation = ValueMutationExisting() if kind is set else None
-            return SetVariable(
-                value, (), frozenset(value), source=self.source, guards=guards,
-                mutation_type=mutation,
-            )  # fmt: skip
-        if kind is frozenset and any(map(is_immortal, value)) and all(map(_is_plain_key, value)):
-            return self._wrap_registry(value)
-        if is_set and all(is_hashed_by_identity(type(each)) for each in value):
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            mutation = ValueMutationExisting() if kind is set else None
-            return ObjectSetVariable(
-                value, source=self.source, guards=guards, mutation_type=mutation
-            )
-        if is_set and all(map(_is_plain_key, value)):
-            return self._wrap_registry(value)
+        if (kind is set or kind is frozenset) and all(map(_is_element, value)):
+            return self._wrap_set(value)
         if kind is torch.Size and all(type(item) is int for item in value):
             guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(item, guards=guards) for item in value]
@@ -291,7 +273,7 @@ class VariableBuilder:
             mutation_type=ValueMutationExisting(),
         )  # fmt: skip
 
-    def _wrap_registry(self, value: Collection[object]) -> VariableTracker:
+    def _wrap_registry(self, value: dict[object, object]) -> VariableTracker:
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         return RegistryVariable(value, source=self.source, guards=guards)
 
@@ -436,6 +418,14 @@ class VariableBuilder:
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )
 
+    def _wrap_set(self, value: set[object] | frozenset[object]) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        known = all(map(is_key, value))
+        if known:
+            guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
+        found = SetVariable.existing(value, known=known, source=self.source, guards=guards)
+        return found if all(map(_is_asked_for, value)) else found.complete(self.tx)
+
     def _wrap_dict_of_objects(self, value: dict[object, object]) -> VariableTracker:
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
@@ -456,10 +446,6 @@ class VariableBuilder:
         return ConstDictVariable(
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )
-
-
-MOST_ENTRIES = 32
-"""How long a dictionary with objects as keys may be, if they are found one by one."""
 
 
 def is_known_object(key: object) -> bool:
@@ -487,6 +473,15 @@ def _is_plain_key(key: object) -> bool:
     if type(key) is types.BuiltinFunctionType:
         return is_builtin(key) or torch_functions.is_torch_function(key)
     return is_key(key) or (is_known_object(key) and not isinstance(key, torch.Tensor))
+
+
+def _is_asked_for(element: object) -> bool:
+    """Whether it can be asked of a set whether this is in it."""
+    return is_hashed_by_identity(type(element)) or _is_plain_key(element)
+
+
+def _is_element(value: object) -> bool:
+    return _is_asked_for(value) or _is_known_key(value)
 
 
 _MAKERS: frozenset[object] = frozenset({object.__dict__["__new__"], tuple.__dict__["__new__"]})

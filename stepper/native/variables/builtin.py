@@ -28,6 +28,7 @@ from stepper.native.variables import containers, dicts, iter, lists, polyfilled,
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
+    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -36,7 +37,7 @@ from stepper.native.variables.builtin_methods import (
     BoundBuiltinMethod,
     GenericAliasVariable,
 )
-from stepper.native.variables.constant import ConstantVariable, name_of
+from stepper.native.variables.constant import ConstantVariable, is_constant, name_of
 from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.enums import EnumVariable, is_number_flag, is_plain_member
 from stepper.native.variables.exceptions import (
@@ -128,9 +129,9 @@ class BuiltinVariable(VariableTracker):
     def as_python_constant(self) -> object:
         return self.fn
 
-    def as_key(self, tx: Translator) -> object:
-        known = isinstance(self.fn, type) or type(self.fn) in METHODS_OF_C
-        return self.fn if known else super().as_key(tx)
+    def as_key(self, tx: Translator) -> TrackedKey:
+        known = isinstance(self.fn, type) or type(self.fn) in _OF_CLASSES
+        return TrackedKey.guarded(self, self.fn) if known else super().as_key(tx)
 
     def as_proxy(self) -> object:
         return _DTYPES[self.fn] if self.fn in _DTYPES else super().as_proxy()
@@ -562,8 +563,6 @@ def _dict(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
 
 @handles(set)
 def _set(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    if args and isinstance(args[0], lists.BaseListVariable):
-        return sets.made_of(tx, "update", args[0].unpack(tx))
     if not args:
         return sets.SetVariable.new([], frozenset())
     return sets.made_by(tx, set, args, set)
@@ -571,10 +570,12 @@ def _set(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
 
 @handles(sorted)
 def _sorted(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    if isinstance(args[0], sets.SetVariable) and not kwargs:
-        found = fold(sorted, [ConstantVariable(args[0].elements)], {})
-        return found.with_guards(args[0].guards)
-    return None
+    if not isinstance(args[0], sets.SetVariable) or kwargs:
+        return None
+    known = args[0].complete(tx)
+    if not is_constant(known.elements):
+        return None
+    return fold(sorted, [ConstantVariable(known.elements)], {}).with_guards(known.guards)
 
 
 @handles(slice)

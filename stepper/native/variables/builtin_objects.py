@@ -132,7 +132,7 @@ class IdentityVariable(VariableTracker):
     place: int
     """The instruction that asks for it."""
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         return TrackedKey(self)
 
     def __post_init__(self) -> None:
@@ -149,11 +149,11 @@ def _id(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | 
     value = next((each for each, tracker in known if tracker.identity is owner.identity), None)
     if owner.source is None or not type(value).__weakrefoffset__:  # the entry dies with it
         if owner.source is not None and not isinstance(owner, ConstantVariable):
-            tx.output.keys.append(owner.source)
-            tx.output.trail.append(tx.output.keys.pop)
+            tx.output.note_key(owner.source)
         place = tx.root.current_instruction.index
         return IdentityVariable(owner, place, guards=owner.guards)
     guards = tx.output.install_guard(owner.source, GuardBuilder.ID_MATCH, value)
+    tx.output.remember_address(value)
     return ConstantVariable(id(value), guards=owner.guards | guards)
 
 

@@ -195,7 +195,7 @@ def _made_by_factory(
     """What a `defaultdict` has for a key that it had not."""
     factory = owner.var_getattr(tx, "default_factory")
     if isinstance(factory, ConstantVariable):
-        raise observed(KeyError, key_of(tx, key))
+        raise observed(KeyError, key)
     value = factory.call_function(tx, [], {})
     owner.special(tx, "__setitem__", [key, value])
     return value
@@ -293,7 +293,7 @@ def _reorder(
         value = items.pop(taken)
         contents.become(tx, items, name, *args)
         guards = contents.guards
-        key_taken = tracker_of_key(tx, taken, guards)
+        key_taken = tracker_of_key(taken, guards)
         return TupleVariable([key_taken, tx.realize(value)], guards=guards)
     found = key_of(tx, key)
     if found not in items:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from stepper.native.variables.base import TrackerOptions
 
 
+MOST_ENTRIES = 32
+"""How long a dictionary or set with objects may be, if they are found one by one."""
+
+
 class DictionaryVariable(VariableTracker):
     """A dictionary of the program's, or that of an object's attributes."""
 
@@ -94,19 +98,23 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
 
     def parts(self) -> Sequence[VariableTracker]:
         keys = dict.fromkeys((*self.begun, *(key for _, key in self.steps), *self.items))
-        return [*_trackers_in(keys), *self.items.values()]
+        return [*trackers_in(keys), *self.items.values()]
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
-        return [tracker_of_key(tx, key, self.guards) for key in self.items]
+        return [tracker_of_key(key, self.guards) for key in self.items]
+
+    def key(self, tx: Translator, key: VariableTracker) -> object:
+        """By what something is found in it."""
+        return key_of(tx, key, self.items)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        found = self.items.get(key_of(tx, key))
+        found = self.items.get(self.key(tx, key))
         if found is None:
-            raise observed(KeyError, key_of(tx, key))
+            raise observed(KeyError, key)
         return tx.realize(found).with_guards(self.guards | key.guards)
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        return key_of(tx, item) in self.items
+        return self.key(tx, item) in self.items
 
     def become(
         self,
@@ -137,7 +145,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         return gone + [("__setitem__", key) for key in items if key not in self.items]
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
-        self.become(tx, {**self.items, key_of(tx, key): value}, "setitem", key, value)
+        self.become(tx, {**self.items, self.key(tx, key): value}, "setitem", key, value)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
@@ -148,13 +156,13 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
             case "keys" | "values" | "items", []:
                 return DictViewVariable(self, name, **options)
             case "get", [key] | [key, _] if not kwargs:
-                found = self.items.get(key_of(tx, key), args[1] if len(args) == 2 else none)
+                found = self.items.get(self.key(tx, key), args[1] if len(args) == 2 else none)
                 return tx.realize(found).with_guards(options["guards"])
             case "pop", [key] | [key, _]:
                 items = dict(self.items)
-                popped = items.pop(key_of(tx, key), args[1] if len(args) == 2 else None)
+                popped = items.pop(self.key(tx, key), args[1] if len(args) == 2 else None)
                 if popped is None:
-                    raise observed(KeyError, key_of(tx, key))
+                    raise observed(KeyError, key)
                 if len(items) != len(self.items):
                     self.become(tx, items, name, key)
                 return tx.realize(popped).with_guards(options["guards"])
@@ -164,10 +172,10 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 items = dict(self.items)
                 key, popped = items.popitem()
                 self.become(tx, items, name)
-                pair = [tracker_of_key(tx, key, self.guards), tx.realize(popped)]
+                pair = [tracker_of_key(key, self.guards), tx.realize(popped)]
                 return TupleVariable(pair, **options)
             case "setdefault", [key] | [key, _]:
-                if key_of(tx, key) not in self.items:
+                if self.key(tx, key) not in self.items:
                     self.setitem(tx, key, args[1] if len(args) == 2 else none)
                 current = tx.output.side_effects.latest(self)
                 return current.getitem(tx, key)
@@ -184,9 +192,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 return none
             case "__delitem__", [key]:
                 items = dict(self.items)
-                if key_of(tx, key) not in items:
-                    raise observed(KeyError, key_of(tx, key))
-                del items[key_of(tx, key)]
+                if self.key(tx, key) not in items:
+                    raise observed(KeyError, key)
+                del items[self.key(tx, key)]
                 self.become(tx, items, name, key)
                 return none
         raise self.refuse(f"method {name}")
@@ -322,12 +330,18 @@ def refuse_unhashable(key: VariableTracker, put: Callable[..., object]) -> None:
             raise observed_error(error) from None
 
 
-def key_of(tx: Translator, key: VariableTracker) -> object:
-    """The value of a key that is known."""
+def key_of(tx: Translator, key: VariableTracker, among: Iterable[object] = ()) -> object:
+    """The value of a key that is known.
+
+    among: the keys among which it is looked for.
+    """
     refuse_unhashable(key, lambda made: {made: None})
     if type(key) is TupleVariable and not key.is_python_constant():
-        return tuple(key_of(tx, each) for each in key.items)
+        return tuple(key_of(tx, tx.realize(each)) for each in key.items)
     if not key.is_python_constant():
+        others = (each for each in among if is_constant(each) and each not in tx.output.addresses)
+        if any(type(each) is key.python_type() for each in others):
+            raise key.refuse("use as a key, among others,")  # an `id`, among any numbers
         return key.as_key(tx)
     if key.mutation_type is not None:
         raise key.refuse("use as a key")
@@ -335,13 +349,20 @@ def key_of(tx: Translator, key: VariableTracker) -> object:
     return value if is_constant(value) else key.as_key(tx)
 
 
-def _trackers_in(keys: Iterable[object]) -> Iterator[VariableTracker]:
+def trackers_in(keys: Iterable[object]) -> Iterator[VariableTracker]:
     """The trackers by which keys are known."""
     for key in keys:
         if isinstance(key, TrackedKey):
             yield key.tracker
         elif type(key) is tuple:
-            yield from _trackers_in(key)
+            yield from trackers_in(key)
+
+
+def is_placed(key: object) -> bool:
+    """Whether the hash of a key is that of the object which it stands for."""
+    if type(key) is tuple:
+        return all(map(is_placed, key))
+    return not isinstance(key, TrackedKey) or key.hashed is not None
 
 
 _WRITTEN = "__create_fn__.<locals>."
@@ -360,15 +381,13 @@ def is_plain_record(kind: type) -> bool:
     )
 
 
-def tracker_of_key(tx: Translator, key: object, guards: Guards) -> VariableTracker:
+def tracker_of_key(key: object, guards: Guards) -> VariableTracker:
     """The tracker of a key that `key_of` has given."""
-    if is_constant(key):
-        return wrap_constant(key, guards)
     if isinstance(key, TrackedKey):
         return key.tracker.with_guards(guards)
-    if type(key) is tuple:
-        return TupleVariable([tracker_of_key(tx, each, guards) for each in key], guards=guards)
-    return tx.output.variables[id(key)][1].with_guards(guards)
+    if type(key) is tuple and not is_constant(key):
+        return TupleVariable([tracker_of_key(each, guards) for each in key], guards=guards)
+    return wrap_constant(key, guards)
 
 
 def write_items(codegen: Codegen, items: dict[object, VariableTracker]) -> None:
@@ -384,7 +403,7 @@ def write_key(codegen: Codegen, key: object) -> None:
     if is_constant(key):
         codegen.load_const(key)
     else:
-        codegen(tracker_of_key(codegen.tx, key, NO_GUARDS))
+        codegen(tracker_of_key(key, NO_GUARDS))
 
 
 def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTracker]:

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING
 from stepper.native.guards.class_dicts import has_dict, lookup
 from stepper.native.library import is_library
 from stepper.native.source import GetItemSource, instance_dict_of
-from stepper.native.variables.base import Arguments, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    TrackedKey,
+    VariableTracker,
+)
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import fold
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
@@ -92,7 +96,7 @@ class EnumVariable(UserDefinedObjectVariable):
         source = GetItemSource(instance_dict_of(self.source), own)
         return tx.build(source, fields[own]).with_guards(self.guards)
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         kind, effects = type(self.value), tx.output.side_effects
         if self.source is None or lookup(kind, "__eq__") is not object.__dict__["__eq__"]:
             return super().as_key(tx)
@@ -101,7 +105,7 @@ class EnumVariable(UserDefinedObjectVariable):
             tx.output.chosen_by(self.special(tx, "__hash__", []))
             if effects.changes != changes:
                 raise self.refuse("asking for the hash")
-        return self.value
+        return TrackedKey.guarded(self, self.value)
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         raise self.refuse(f"assignment to attribute {name}")
@@ -136,8 +140,10 @@ class NumberMemberVariable(EnumVariable):
     def as_proxy(self) -> object:
         return bare_value(self.value)
 
-    def as_key(self, tx: Translator) -> object:
-        return self.value if self.source is not None else super().as_key(tx)
+    def as_key(self, tx: Translator) -> TrackedKey:
+        if self.source is None:
+            return super().as_key(tx)
+        return TrackedKey.guarded(self, self.value)
 
     def truth(self, tx: Translator) -> bool:
         return bool(self.value)

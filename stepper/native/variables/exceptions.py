@@ -28,7 +28,6 @@ from stepper.native.variables.base import (
     Arguments,
     AttributeMutationNew,
     Keywords,
-    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -308,10 +307,9 @@ def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedExceptio
 
 
 def observed(kind: type[BaseException], *args: object, **fields: object) -> Unsupported:
-    """To be raised where an operation of the program raises an exception of these constants."""
-    trackers = [
-        arg.tracker if isinstance(arg, TrackedKey) else ConstantVariable(arg) for arg in args
-    ]
+    """To be raised where an operation of the program raises an exception of these, constants
+    or trackers."""
+    trackers = [arg if isinstance(arg, VariableTracker) else ConstantVariable(arg) for arg in args]
     return raised(ExceptionVariable(ExceptionClassVariable(kind), trackers, fields))
 
 

@@ -23,6 +23,7 @@ from stepper.native.variables.base import (
     AttributeMutationExisting,
     AttributeMutationNew,
     Keywords,
+    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -214,9 +215,9 @@ class UserFunctionVariable(BaseUserFunctionVariable):
     def get_function(self) -> types.FunctionType:
         return self.fn
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         self.tell_apart()
-        return self.fn if self.source is not None else super().as_key(tx)
+        return super().as_key(tx) if self.source is None else TrackedKey.guarded(self, self.fn)
 
     def bound_to(self, obj: VariableTracker) -> VariableTracker:
         return UserMethodVariable(self, obj, **self.propagate(obj, self))

@@ -31,7 +31,6 @@ from stepper.native.variables.base import (
     Arguments,
     AttributeMutationNew,
     Keywords,
-    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -40,7 +39,6 @@ from stepper.native.variables.ctx_manager import InsideVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
 from stepper.native.variables.instance_dict import store_in_dict
 from stepper.native.variables.lists import TupleVariable
-from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -68,10 +66,6 @@ class NewObjectVariable(UserDefinedObjectVariable):
     def contents(self, tx: Translator) -> VariableTracker:
         assert self.held is not None
         return tx.output.side_effects.latest(self.held).with_guards(self.guards)
-
-    def as_key(self, tx: Translator) -> object:
-        plain = is_hashed_by_identity(type(self.value))
-        return TrackedKey(self) if plain else super().as_key(tx)
 
     def class_source(self) -> Source:
         if self.cls.source is None:

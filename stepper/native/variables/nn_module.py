@@ -19,13 +19,19 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import is_original
 from stepper.native.guards.scope import HOOKS_OF_CALLS, has_hooks
 from stepper.native.source import AttrSource, GetItemSource
-from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.native.variables.base import (
+    Arguments,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    is_hashed_by_identity,
+    tracker_class,
+)
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.lazy_module import is_to_be_prepared, prepare
 from stepper.native.variables.lists import SliceVariable, TupleVariable
-from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.native.versions import is_called_plainly
 
@@ -130,9 +136,9 @@ class NNModuleVariable(UserDefinedObjectVariable):
             raise self.refuse(f"assignment to attribute {name}")
         super().generic_setattr(tx, name, value)
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         plain = is_hashed_by_identity(type(self.value)) and self.source is not None
-        return self.value if plain else super().as_key(tx)
+        return TrackedKey.guarded(self, self.value) if plain else super().as_key(tx)
 
     def truth(self, tx: Translator) -> bool:
         if has(type(self.value), "__len__") and not has(type(self.value), "__bool__"):

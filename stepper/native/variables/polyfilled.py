@@ -12,11 +12,11 @@ from stepper.native.variables.base import (
     AttributeMutationNew,
     Keywords,
     VariableTracker,
+    is_hashed_by_identity,
     tracker_class,
 )
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import IteratorVariable, ask_length
-from stepper.native.variables.object_sets import is_hashed_by_identity
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator

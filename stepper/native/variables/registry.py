@@ -1,4 +1,4 @@
-"""Large dictionaries of objects, and sets, in which code looks things up.
+"""Large dictionaries of objects, in which code looks things up.
 
 A table of what each class is to be treated as has a hundred entries, and a call asks for three of
 them. So only what was asked for is guarded: that a key is there, or is not, and what it leads to.
@@ -13,7 +13,13 @@ from typing import TYPE_CHECKING
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import is_immortal
 from stepper.native.source import ConstantSource, KeyedSource
-from stepper.native.variables.base import Arguments, Keywords, tracker_class
+from stepper.native.variables.base import (
+    Arguments,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.dicts import key_of
@@ -21,44 +27,66 @@ from stepper.native.variables.exceptions import observed
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.base import VariableTracker
 
 
 @tracker_class
 class RegistryVariable(HasBuiltinMethods):
     """See the module's essay."""
 
-    value: Collection[object]
-    """The dictionary or set; its keys are constants, or equal to themselves only."""
+    value: dict[object, object]
+    """The dictionary; its keys are constants, or equal to themselves only."""
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        present = key_of(tx, item) in self.value
-        source = self._source_of(tx, item)
-        condition = f"({source.key.name()} in {source.base.name()}) == {present}"
-        tx.output.chosen(tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=condition))
-        return present
+        return is_in(tx, self, self.value, item)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        assert isinstance(self.value, dict)
         if not self.contains(tx, key):
-            raise observed(KeyError, key_of(tx, key))
-        found = tx.build(self._source_of(tx, key), self.value[key_of(tx, key)])
+            raise observed(KeyError, key)
+        found = tx.build(_source_in(tx, self, key), self.value[_bare(key_of(tx, key))])
         return found.with_guards(self.guards | key.guards)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
-        if name != "get" or not isinstance(self.value, dict) or len(args) not in (1, 2) or kwargs:
+        if name != "get" or len(args) not in (1, 2) or kwargs:
             raise self.refuse(f"method {name}")
         if self.contains(tx, args[0]):
             return self.getitem(tx, args[0])
         return args[1] if len(args) == 2 else ConstantVariable(None)
 
-    def _source_of(self, tx: Translator, key: VariableTracker) -> KeyedSource:
-        assert self.source is not None
-        if key.source is not None:
-            return KeyedSource(self.source, key.source)
-        value = key_of(tx, key)
-        if not is_constant(value) and not is_immortal(value):
-            raise key.refuse("use as a key")
-        return KeyedSource(self.source, ConstantSource(value))
+
+def is_in(
+    tx: Translator, holder: VariableTracker, value: Collection[object], item: VariableTracker
+) -> bool:
+    """Whether something is in a dictionary or set that existed, which is guarded."""
+    key = key_of(tx, item, value)
+    if isinstance(key, TrackedKey) and key.hashed is None:
+        if item.source is None:
+            return False
+        present = any(_is_of(tx, each, item) for each in value)
+    else:
+        present = _bare(key) in value
+    source = _source_in(tx, holder, item)
+    condition = f"({source.key.name()} in {source.base.name()}) == {present}"
+    tx.output.chosen(tx.output.install_guard(source, GuardBuilder.EXPRESSION, name=condition))
+    return present
+
+
+def _source_in(tx: Translator, holder: VariableTracker, key: VariableTracker) -> KeyedSource:
+    assert holder.source is not None
+    if key.source is not None:
+        return KeyedSource(holder.source, key.source)
+    value = _bare(key_of(tx, key))
+    if not is_constant(value) and not is_immortal(value):
+        raise key.refuse("use as a key")
+    return KeyedSource(holder.source, ConstantSource(value))
+
+
+def _bare(key: object) -> object:
+    return key.equals if isinstance(key, TrackedKey) else key
+
+
+def _is_of(tx: Translator, value: object, item: VariableTracker) -> bool:
+    """Whether a value is the object that a tracker stands for."""
+    known = tx.output.variables.get(id(value))
+    return known is not None and known[0] is value and known[1].identity is item.identity

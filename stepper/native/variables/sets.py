@@ -1,22 +1,26 @@
-"""Sets of constants.
+"""Sets.
 
 In which order a set gives its elements depends on all that was ever done to it, and so is part of
 what a program can see. A set that the frame makes is therefore known by its recipe: what it began
 as, and what was done to it, step by step. Following the recipe gives the same order, while tracing
-and in transformed code. Of a set that existed only the order is known that it has now, which is
-guarded; once it is changed, or something is made of it, nobody knows the order of that until it is
-there, and going through it is refused.
+and in transformed code, unless the hash of an element comes of where it lies: other addresses at
+each call. Of a set that existed only the order is known that it has now; once it is changed, or
+something is made of it, nobody knows the order of that until it is there, and going through it is
+refused.
+
+Of a set of constants that existed all elements are guarded. Of one with objects only what is asked
+for is: whether something is in it, how many are, or each of them, where it stands.
 """
 
 from __future__ import annotations
 
-import copy
 import operator
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.exc import RestartAnalysis, unimplemented
-from stepper.native.source import CallSource, member
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import CallSource, entry, member
 from stepper.native.variables.base import (
     Arguments,
     Guards,
@@ -27,20 +31,28 @@ from stepper.native.variables.base import (
     VariableTracker,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
-from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.dicts import ConstDictVariable, refuse_unhashable
-from stepper.native.variables.dicts import key_of as key_in_dicts
+from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.native.variables.dicts import (
+    MOST_ENTRIES,
+    ConstDictVariable,
+    key_of,
+    refuse_unhashable,
+    tracker_of_key,
+    trackers_in,
+    write_key,
+)
 from stepper.native.variables.exceptions import observed
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import BaseListVariable, TupleVariable
-from stepper.native.variables.object_sets import ObjectSetVariable, are_elements
+from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.registry import is_in
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
 
+Elements = set[object] | frozenset[object]
 Step = tuple[object, ...]
-"""A method of `set`, and its arguments: an element, or what `_given` gives."""
+"""A method of `set`, and its arguments: a key, or what `_given` gives."""
 
 _OPERATORS: dict[object, str] = {
     operator.or_: "union",
@@ -60,22 +72,16 @@ _COMPARISONS = frozenset(
 )
 
 
-def key_of(tx: Translator, item: VariableTracker) -> object:
-    """The value of an element that is known: a constant, or an object."""
-    refuse_unhashable(item, lambda made: {made})
-    key = key_in_dicts(tx, item)
-    if isinstance(key, TrackedKey):
-        raise item.refuse("use in a set with others")
-    return key
-
-
 class SetVariable(HasBuiltinMethods):
     """A set or frozenset.
 
     begun: what it began as: a set that existed; a function that made it, with what that was given
         (`_given`); or None: empty.
     steps: what was done to it then.
-    elements: what is in it now, in any order.
+    elements: the keys of what is in it now, in any order.
+    absent: the keys of what is known not to be in it, where there may be elements that nobody has
+        asked for; None: there are none.
+    size: how many elements it has.
     used_at: the instruction of the frame that has made something of it, where that cannot be made
         later; None: it can.
     layout: another one once something was done to it that may have changed the order.
@@ -88,20 +94,39 @@ class SetVariable(HasBuiltinMethods):
         begun: Any,
         steps: Iterable[Step],
         elements: frozenset[object],
-        layout: object = None,
+        absent: frozenset[object] | None = None,
         **options: Unpack[TrackerOptions],
     ) -> None:
         super().__init__(**options)
         self.begun = begun
         self.steps = tuple(steps)
         self.elements = elements
-        self.layout = object() if layout is None else layout
+        self.absent = absent
+        self.size = len(elements if absent is None else begun)
+        self.layout = object()
 
     @classmethod
     def new(cls, steps: Sequence[Step], guards: Guards) -> SetVariable:
         """A set that the frame makes, step by step."""
         elements = frozenset(_follow(set(), steps))
         return cls(None, steps, elements, guards=guards, mutation_type=ValueMutationNew())
+
+    @classmethod
+    def existing(
+        cls, value: Elements, *, known: bool, **options: Unpack[TrackerOptions]
+    ) -> SetVariable:
+        """A set that was there before.
+
+        known: whether all its elements are constants, and are guarded.
+        """
+        elements = frozenset(value) if known else frozenset()
+        options["mutation_type"] = ValueMutationExisting() if isinstance(value, set) else None
+        return cls(value, (), elements, None if known else frozenset(), **options)
+
+    @property
+    def existed(self) -> bool:
+        """Whether it was there before, or is a constant."""
+        return isinstance(self.begun, set | frozenset)
 
     def python_type(self) -> type:
         if isinstance(self.begun, tuple):
@@ -111,45 +136,77 @@ class SetVariable(HasBuiltinMethods):
         return type(self.begun) if isinstance(self.begun, frozenset) else set
 
     def truth(self, tx: Translator) -> bool:
-        return bool(self.elements)
+        self.length(tx)
+        return bool(self.size)
 
     def length(self, tx: Translator) -> VariableTracker:
         """`len(set)`."""
-        return ConstantVariable(len(self.elements), guards=self.guards)
+        guards = self.guards
+        if self.absent is not None:
+            asked = tx.output.install_guard(self.source, GuardBuilder.LIST_LENGTH, self.begun)
+            tx.output.chosen(asked)
+            guards |= asked
+        return ConstantVariable(self.size, guards=guards)
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        if self.may_hold_objects and are_elements([item]):
-            return False
         if issubclass(item.python_type(), set):
             raise self.refuse("a membership test of a set")
-        return key_of(tx, item) in self.elements
+        key = _key_of(tx, item, self.elements)
+        if key in self.elements or self.absent is None or key in self.absent:
+            return key in self.elements
+        return is_in(tx, self, self.begun, item)
 
-    @property
-    def may_hold_objects(self) -> bool:
-        """Whether nothing was ever in it, as far as one can tell."""
-        return not self.elements and not self.steps and not isinstance(self.begun, tuple)
+    def complete(self, tx: Translator) -> SetVariable:
+        """This set, with all its elements known."""
+        if self.absent is None:
+            return self
+        begun = self._begun_elements(tx)
+        keys = {_key_of(tx, each) for each in begun} - self.absent
+        elements = self.elements | keys
+        return self.with_fields(elements=elements, absent=None, **self.propagate(self, begun))
 
-    def made_anew(self) -> set[object]:
-        """A set of which everything is as it is of the program's own."""
-        if self.begun is None:
-            return _follow(set(), self.steps)
-        if not isinstance(self.begun, tuple):
-            raise self.refuse("the order")
-        function, *given = self.begun
-        return _follow(function(*map(_anew, given)), self.steps)
-
-    def unpack(self, tx: Translator) -> list[VariableTracker]:
-        if isinstance(self.begun, set | frozenset) and not self.steps:
+    def _begun_elements(self, tx: Translator) -> list[VariableTracker]:
+        """The elements of a set that existed, in its order."""
+        if all(map(is_constant, self.begun)):
             return [self._element(element) for element in self.begun]
-        return [wrap_constant(element, self.guards) for element in self.made_anew()]
+        if len(self.begun) > MOST_ENTRIES or self.source is None:
+            raise self.refuse("all that is in it, the elements")
+        guards = tx.output.install_guard(self.source, GuardBuilder.LIST_LENGTH, self.begun)
+        tx.output.chosen(guards)
+        places = [CallSource(self.source, entry, ("__iter__", at)) for at in range(len(self.begun))]
+        found = zip(places, self.begun, strict=True)
+        return [tx.build(place, each).with_guards(guards) for place, each in found]
 
     def _element(self, element: object) -> VariableTracker:
-        """An element of a set that existed: the object itself, where one could tell."""
+        """A constant of a set that existed: the object itself, where one could tell."""
         if type(element) is not tuple or self.source is None:
             return wrap_constant(element, self.guards)
         items = [wrap_constant(item, self.guards) for item in element]
         source = CallSource(self.source, member, (element,))
         return TupleVariable(items, source=source, guards=self.guards)
+
+    def made_anew(self) -> Any:
+        """A set of which everything is as it is of the program's own."""
+        if self.begun is None:
+            return _follow(set(), map(self._placed, self.steps))
+        if self.existed:
+            raise self.refuse("the order")
+        function, *given = self._placed(self.begun)
+        assert callable(function)
+        return _follow(function(*map(_anew, given)), map(self._placed, self.steps))
+
+    def _placed(self, step: Step) -> Step:
+        """The step, if it puts and seeks all where the program's own does."""
+        if any(isinstance(key, TrackedKey) and key.hashed is None for key in _keys_in(step)):
+            raise self.refuse("the order")
+        return step
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        if self.existed and not self.steps:
+            return self._begun_elements(tx)
+        known = self.complete(tx)
+        keys = known.elements if len(known.elements) < 2 else known.made_anew()
+        return [tracker_of_key(key, self.guards) for key in keys]
 
     def become(self, tx: Translator, name: str, *given: object, because: Arguments) -> object:
         """Do one more step to the set; what that gives."""
@@ -157,9 +214,13 @@ class SetVariable(HasBuiltinMethods):
             raise self.refuse(f"method {name}")
         elements = self.made_anew() if name == "pop" else set(self.elements)
         result = _called(getattr(elements, name), given)
-        new = SetVariable(
-            self.begun, (*self.steps, (name, *given)), frozenset(elements),
-            source=self.source, mutation_type=self.mutation_type, **self.propagate(self, because),
+        absent = self.absent
+        if absent is not None:
+            absent = (absent | self.elements | {*given}) - elements
+        new = self.with_fields(
+            steps=(*self.steps, (name, *given)), elements=frozenset(elements), absent=absent,
+            size=self.size + len(elements) - len(self.elements), layout=object(),
+            **self.propagate(self, because),
         )  # fmt: skip
         tx.output.side_effects.mutate(self, new, name)
         return result
@@ -169,8 +230,9 @@ class SetVariable(HasBuiltinMethods):
     ) -> VariableTracker:
         """An operator of two sets, comparisons included."""
         if operation in _COMPARISONS:
-            answer = operation(self.elements, other.elements)
-            return ConstantVariable(bool(answer), **self.propagate(self, other))
+            both = self.complete(tx), other.complete(tx)
+            answer = operation(*(each.elements for each in both))
+            return ConstantVariable(bool(answer), **self.propagate(both))
         if operation not in _OPERATORS:
             raise self.refuse(f"operator {operation.__name__}")
         name = _OPERATORS[operation]
@@ -182,57 +244,63 @@ class SetVariable(HasBuiltinMethods):
     def as_it_is(self, tx: Translator) -> SetVariable:
         """This set, to make something of: of one that existed, and was changed, nobody can make it
         later any more."""
+        known = self.complete(tx)
         if not isinstance(self.mutation_type, ValueMutationExisting) or not self.steps:
-            return self
-        clone = copy.copy(self)
-        clone.used_at = tx.root.current_instruction.index
-        return clone
+            return known
+        return known.with_fields(used_at=tx.root.current_instruction.index)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
-        options = self.propagate(self, args)
-        if self.may_hold_objects and self.mutation_type is not None and len(args) == 1:
-            listed = name == "update" and isinstance(args[0], BaseListVariable)
-            items = args[0].unpack(tx) if listed else args if name == "add" else []
-            if items and are_elements(items):
-                return self.of_objects().call_method(tx, name, args, kwargs)
         match name, args:
             case "discard" | "remove", [item] if issubclass(item.python_type(), set):
                 raise self.refuse(f"method {name} with a set")  # it is taken as a frozenset
             case "add" | "discard" | "remove", [item]:
-                if name == "remove" and key_of(tx, item) not in self.elements:
-                    raise observed(KeyError, key_of(tx, item))
-                self.become(tx, name, key_of(tx, item), because=args)
+                was = self.contains(tx, item)
+                if name == "remove" and not was:
+                    raise observed(KeyError, item)
+                known = self
+                if self.absent is not None and was:
+                    known = self.with_fields(elements=self.elements | {_key_of(tx, item)})
+                known.become(tx, name, _key_of(tx, item), because=args)
                 return ConstantVariable(None)
+            case "update", [other] if self.absent is not None and not _has_places(other):
+                for item in other.unpack(tx):
+                    tx.output.side_effects.latest(self).call_method(tx, "add", [item], {})
+                return ConstantVariable(None)
+        known = self.complete(tx)
+        options = self.propagate(known, args)
+        others = [each for each in args if each.identity is not self.identity]
+        if name in ("union", "update"):
+            args = others  # it does nothing with itself
+        elif name == "intersection" and args and not others:
+            name, args = "union", others  # a copy
+        elif name in _CHANGING and len(others) < len(args):
+            raise self.refuse(f"method {name} with itself")
+        match name, args:
             case "pop", []:
-                if not self.elements:
+                if not known.elements:
                     raise observed(KeyError, "pop from an empty set")
-                return wrap_constant(self.become(tx, name, because=args), options["guards"])
+                popped = known.become(tx, name, because=args)
+                return tracker_of_key(popped, options["guards"])
             case _, [other] if name in _ASKING:
-                answer = getattr(self.elements, name)(_elements(_given(tx, other)))
+                answer = getattr(known.elements, name)(_elements(_given(tx, other)))
                 return ConstantVariable(answer, **options)
             case _ if name in _CHANGING and not kwargs:
                 given = [_given(tx, each) for each in args]
                 if self.source is not None and any(_is_of_before(each) for each in given):
                     raise self.refuse(f"method {name} with a set that was there before")
-                self.become(tx, name, *given, because=args)
+                known.become(tx, name, *given, because=args)
                 return ConstantVariable(None)
             case _ if name in _MAKING and not kwargs:
                 kind = self.python_type()
-                return made_by(tx, getattr(kind, name), [self, *args], kind)
+                return made_by(tx, getattr(kind, name), [known, *args], kind)
         raise self.refuse(f"method {name}")
-
-    def of_objects(self) -> ObjectSetVariable:
-        """This set, while it is empty, as one of objects."""
-        return ObjectSetVariable(
-            self.begun, source=self.source, mutation_type=self.mutation_type, guards=self.guards
-        )
 
     def parts(self) -> Sequence[VariableTracker]:
         begun = [self.begun] if isinstance(self.begun, tuple) else []
-        given = [each for _, *given in (*begun, *self.steps) for each in given]
-        return [each for each in given if isinstance(each, SetVariable)]
+        keys = [*_keys_in((*begun, *self.steps))]
+        return [*trackers_in(keys), *(each for each in keys if isinstance(each, SetVariable))]
 
     def reconstruct(self, codegen: Codegen) -> None:
         if self.begun is None:
@@ -244,7 +312,7 @@ class SetVariable(HasBuiltinMethods):
             codegen.load_callable(function)
             _push(codegen, given)
             codegen.call(len(given))
-        self.write_steps(codegen, self.steps)
+        self.write_steps(codegen)
 
     def push_as_it_was(self, codegen: Codegen) -> None:
         """Push a set that is like this one was; what was done to it since does not count."""
@@ -256,9 +324,9 @@ class SetVariable(HasBuiltinMethods):
         else:
             self.reconstruct(codegen)
 
-    def write_steps(self, codegen: Codegen, steps: Iterable[Step]) -> None:
-        """Do this to the set on the stack, which stays there."""
-        for method, *given in steps:
+    def write_steps(self, codegen: Codegen) -> None:
+        """Do all steps to the set on the stack, which stays there."""
+        for method, *given in self.steps:
             codegen.dup()
             codegen.load_method(str(method))
             _push(codegen, given)
@@ -266,12 +334,23 @@ class SetVariable(HasBuiltinMethods):
             codegen.pop_top()
 
 
+def _key_of(tx: Translator, item: VariableTracker, among: Iterable[object] = ()) -> object:
+    """See `dicts.key_of`."""
+    refuse_unhashable(item, lambda made: {made})
+    return key_of(tx, item, among)
+
+
+def _has_places(value: VariableTracker) -> bool:
+    """Whether a set makes room for all that is in it before it takes the first."""
+    return isinstance(value, SetVariable | ConstDictVariable)
+
+
 def made_by(
     tx: Translator, function: Callable[..., Iterable[object]], args: Arguments, kind: type
 ) -> VariableTracker:
     """What a method, or a class, makes of sets and what else there is."""
     given = [_given(tx, each) for each in args]
-    if kind is frozenset and len(args) == 1 and args[0].python_type() is frozenset:
+    if function in (frozenset, frozenset.copy) and args and args[0].python_type() is frozenset:
         return args[0]
     mutation = ValueMutationNew() if kind is set else None
     elements = frozenset(_called(function, given))
@@ -279,21 +358,13 @@ def made_by(
     return SetVariable((function, *given), (), elements, mutation_type=mutation, **options)
 
 
-def made_of(tx: Translator, method: str, items: Sequence[VariableTracker]) -> VariableTracker:
-    """A new set, of constants or of objects: each item is put in by itself (`add`), or all at once
-    (`update`)."""
+def made_of(tx: Translator, items: Sequence[VariableTracker]) -> VariableTracker:
+    """A new set, into which each of these is put by itself."""
     guards = VariableTracker.propagate(items)["guards"]
-    if items and are_elements(items):
-        together = method == "update"
-        steps = [(method, items)] if together else [(method, [item]) for item in items]
-        return ObjectSetVariable.new(tx, steps, guards)
-    keys = tuple(key_of(tx, item) for item in items)
-    return SetVariable.new(
-        [(method, keys)] if method == "update" else [(method, k) for k in keys], guards
-    )
+    return SetVariable.new([("add", _key_of(tx, item)) for item in items], guards)
 
 
-def _follow(made: set[object], steps: Iterable[Step]) -> set[object]:
+def _follow(made: Any, steps: Iterable[Step]) -> Any:
     """Do the steps to a set."""
     for method, *given in steps:
         getattr(made, str(method))(*map(_anew, given))
@@ -302,12 +373,12 @@ def _follow(made: set[object], steps: Iterable[Step]) -> set[object]:
 
 def _given(tx: Translator, value: VariableTracker) -> object:
     """What a set is made of or updated with, as what gives its elements in the same way: a
-    constant, a dictionary of constants, or the tracker of a set."""
+    constant, a dictionary of keys, or the tracker of a set."""
     if isinstance(value, SetVariable):
         return value.as_it_is(tx)
     if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset | str | bytes):
         return value.value
-    keys = tuple(key_of(tx, item) for item in value.unpack(tx))
+    keys = tuple(_key_of(tx, item) for item in value.unpack(tx))
     return dict.fromkeys(keys) if isinstance(value, ConstDictVariable) else keys
 
 
@@ -340,9 +411,22 @@ def _is_of_before(given: object) -> bool:
     return isinstance(given, SetVariable) and given.source is not None
 
 
+def _keys_in(given: Iterable[object]) -> Iterator[object]:
+    """What stands in steps, and in what they are given."""
+    for each in given:
+        if isinstance(each, tuple | dict):
+            yield from _keys_in(each)
+        else:
+            yield each
+
+
 def _push(codegen: Codegen, given: Sequence[object]) -> None:
     for each in given:
         if isinstance(each, SetVariable):
             each.push_as_it_was(codegen)
+        elif isinstance(each, dict):
+            codegen.load_callable(dict.fromkeys)
+            write_key(codegen, tuple(each))
+            codegen.call(1)
         else:
-            codegen.load_const(each)
+            write_key(codegen, each)

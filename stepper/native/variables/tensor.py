@@ -141,7 +141,7 @@ class TensorVariable(VariableTracker):
     def as_proxy(self) -> object:
         return self.proxy
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         self.proxy.node.meta["is_key"] = True
         return TrackedKey(self)
 
@@ -492,10 +492,9 @@ class TensorMethodVariable(VariableTracker):
     def python_type(self) -> type:
         return type(getattr(torch.Tensor, self.name))
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         method = getattr(torch.Tensor, self.name)
-        known = tx.output.variables.get(id(method))
-        return method if known else tx.build(ConstantSource(method), method).as_key(tx)
+        return TrackedKey.guarded(tx.build(ConstantSource(method), method), method)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         method = getattr(torch.Tensor, self.name)

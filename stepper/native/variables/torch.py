@@ -22,6 +22,7 @@ from stepper.native.variables import overrides
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
+    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -205,8 +206,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def describe(self) -> str:
         return f"torch function {getattr(self.value, '__name__', '')}"
 
-    def as_key(self, tx: Translator) -> object:
-        return self.value if self.source is not None else super().as_key(tx)
+    def as_key(self, tx: Translator) -> TrackedKey:
+        return super().as_key(tx) if self.source is None else TrackedKey.guarded(self, self.value)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute; in what is written in C nobody stores one."""

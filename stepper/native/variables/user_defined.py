@@ -61,6 +61,7 @@ from stepper.native.variables.base import (
     Keywords,
     TrackedKey,
     VariableTracker,
+    is_hashed_by_identity,
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import (
@@ -77,7 +78,7 @@ from stepper.native.variables.descriptors import (
     is_slot,
     runs_program,
 )
-from stepper.native.variables.dicts import is_plain_record, key_of
+from stepper.native.variables.dicts import is_placed, is_plain_record, key_of
 from stepper.native.variables.exceptions import (
     ObservedException,
     empty_slot,
@@ -87,7 +88,6 @@ from stepper.native.variables.exceptions import (
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.instance_dict import InstanceDictVariable, store_in_dict
 from stepper.native.variables.iter import ask_length, iterate
-from stepper.native.variables.object_sets import is_hashed_by_identity
 from stepper.native.variables.tensor import (
     StoredAttributesVariable,
     StructSequenceVariable,
@@ -155,10 +155,10 @@ class UserDefinedClassVariable(UserDefinedVariable):
     def as_python_constant(self) -> object:
         return self.value
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         if self.source is None or not is_hashed_by_identity(type(self.value)):
             raise self.refuse("use as a key")
-        return self.value
+        return TrackedKey.guarded(self, self.value)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if self.source is None:
@@ -567,14 +567,15 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         else:
             self.generic_setattr(tx, name, value)
 
-    def as_key(self, tx: Translator) -> object:
+    def as_key(self, tx: Translator) -> TrackedKey:
         kind = type(self.value)
         if not is_plain_record(kind):
             return super().as_key(tx)
         names = [each.name for each in dataclasses.fields(kind) if each.hash or each.compare]
         fields = [self.var_getattr(tx, name) for name in names]
         tx.output.chosen_by(*fields)
-        return TrackedKey(self, (kind, *(key_of(tx, each) for each in fields)))
+        keys = tuple(key_of(tx, each) for each in fields)
+        return TrackedKey(self, (kind, *keys), keys if is_placed(keys) else None)
 
     def has_setattr(self) -> bool:
         """Whether its class has a method of its own for storing attributes."""

@@ -51,7 +51,7 @@ class ContainerInstructions(Translator):
         self.push(ConstDictVariable.new(items, VariableTracker.propagate(values)["guards"]))
 
     def BUILD_SET(self, inst: Instruction) -> None:
-        self.push(made_of(self, "add", self.popn(inst.argval)))
+        self.push(made_of(self, self.popn(inst.argval)))
 
     def SET_ADD(self, inst: Instruction) -> None:
         value = self.pop()
