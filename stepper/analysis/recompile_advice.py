@@ -35,6 +35,7 @@ _DUCK = Setting("use_duck_shape", False, "torch.fx.experimental._config")
 _UNSURE = frozenset({"0/1", "0/1 condition"})
 """Rules whose advice is for one entry, and does not suit all that operators do."""
 _SIZE_MADE = "size made dynamic"
+_LEFT = "left by a break"
 _AT_ONCE = "all at once"
 _FOR_ONE = frozenset({"number made dynamic", _SIZE_MADE})
 """Rules whose advice saves the entry for the first value, if nothing else needs it."""
@@ -172,14 +173,14 @@ def _beside(
     for each in beside:
         it = about[each.source, each.aspect]
         first = next((one for one in useless if each in saved.needed([*of(one), *beside])), None)
-        if first is None or not each.changes:
-            continue
+        if first is None or not each.changes or (first.rule == _LEFT and it.left_by):
+            continue  # without the break the function that goes on is given neither of the two
         ways = " or ".join(_worded(entries, change, beside) for change in each.changes)
         yield msgspec.structs.replace(
             each,
             text=f"{it.changing} changes whenever "
-            f"{about[first.source, first.aspect].changing} does, so that what is advised on "
-            f"that saves nothing alone: besides, before the first call {ways}.",
+            f"{about[first.source, first.aspect].changing} does, so that what is advised there "
+            f"saves nothing alone: do this, too, before the first call: {ways}.",
             changes=(),
             rule=_AT_ONCE,
         )

@@ -485,7 +485,12 @@ def alike_failures(failures: tuple[Failure, ...], *, every: bool = False) -> lis
     """The guards that failed, those together that want the same of one value each and found the
     same there, or found none, unless they are few; with `every` each by itself."""
     found: dict[object, list[Failure]] = {}
+    missing: set[str] = set()
     for at, failure in enumerate(failures):
+        if failure.missing and not every:
+            if failure.source in missing:
+                continue  # what is not there can have several guards
+            missing.add(failure.source)
         wants = tuple(map(str, failure.differences))
         alike = () if failure.missing and not wants else (failure.kind, wants)
         key = at if every or not (wants or failure.missing) else alike

@@ -26,6 +26,7 @@ from stepper.model.capabilities import Capabilities
 from stepper.model.datum import UNKNOWN, Datum, alike, text_of
 from stepper.model.lookup import INVALID, Aspect
 from stepper.model.method_names import Owner
+from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
 
@@ -137,7 +138,8 @@ class History(msgspec.Struct, frozen=True, dict=True):
 
 
 def histories(recording: Recording, found: Iterable[Recompilation]) -> list[History]:
-    """Each function that was compiled again; what took most time comes first."""
+    """Each function that was compiled again; what took most time comes first, behind what the same
+    line calls before it, as a function that is given what another returns."""
     by_code: dict[tuple[int, Owner | None], list[Recompilation]] = {}
     for each in found:
         item = each.translation
@@ -156,7 +158,30 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
         calls = lookups.get((first.name, first.filename), [])
         history = _history(again, calls, made[code], recording.facts.capabilities)
         histories.append(history)
-    return sorted(histories, key=lambda each: -each.seconds)
+    return _behind_their_leaders(sorted(histories, key=lambda each: -each.seconds))
+
+
+def _behind_their_leaders(histories: list[History]) -> list[History]:
+    """The functions, each behind the one whose recompilations its own follow, in calls of one line
+    of the program."""
+    happened = sorted(
+        (each.translation.id, at, each.translation.python_stack[-1:])
+        for at, history in enumerate(histories)
+        for each in history.recompilations
+    )
+    before: list[set[int]] = [set() for _ in histories]
+    newest: dict[PythonFrame, int] = {}
+    for _, at, callers in happened:
+        for caller in callers:
+            before[at].add(newest.get(caller, at))
+            newest[caller] = at
+    found: dict[int, History] = {}
+    for at in range(len(histories)):
+        chain = [at]
+        while len(before[chain[-1]]) == 1 and chain[-1] not in before[chain[-1]]:
+            chain.extend(before[chain[-1]])
+        found.update((each, histories[each]) for each in reversed(chain) if each not in found)
+    return [*found.values()]
 
 
 def _history(

@@ -92,6 +92,7 @@ def betas_of_one_cycle(run: Run) -> None:
     cause="options['mask'] is not there",
     advice="and with a tensor there: None would take an entry, too",
     counts=(2, 1),
+    never=("DIMENSION_DYNAMIC_MARKING_GUARD",),
 )  # fmt: skip
 def mask_in_the_first_call(run: Run) -> None:
     @run.compile
@@ -142,6 +143,30 @@ def clients_in_turn(run: Run) -> None:
     for at in (2, 3):
         for many in (2, 3, 4):
             shifted(ones(many), at)
+
+
+@case(
+    "", "why-recompile",
+    cause=("many changes: 3, 4", "rows.shape[0] changes: 3, 4"),
+    advice="is what first_rows goes on with after its graph break, as a number of Python",
+    counts=(5, 1),
+    never=("changes whenever",),
+    function="first_rows, resumed at",
+)  # fmt: skip
+def rows_left_by_a_break(run: Run) -> None:
+    """Without the break the rows are no argument of a function that goes on, either."""
+
+    @run.compile
+    def first_rows(x: Any) -> Any:
+        if run.remedied:
+            return x * (torch.arange(8) < x[0])
+        many = int(x[0].item())
+        rows = x[:many]
+        torch._dynamo.graph_break()
+        return rows * many  # cause
+
+    for many in (3.0, 4.0):
+        first_rows(torch.full((8,), many))
 
 
 class Quantizable(nn.Module):
