@@ -158,23 +158,31 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
         calls = lookups.get((first.name, first.filename), [])
         history = _history(again, calls, made[code], recording.facts.capabilities)
         histories.append(history)
-    return _behind_their_leaders(sorted(histories, key=lambda each: -each.seconds))
+    begun: dict[int, int] = {}
+    for item in compilations(recording):
+        begun.setdefault(item.code, item.id)
+    return _behind_their_leaders(sorted(histories, key=lambda each: -each.seconds), begun)
 
 
-def _behind_their_leaders(histories: list[History]) -> list[History]:
+def _behind_their_leaders(histories: list[History], begun: dict[int, int]) -> list[History]:
     """The functions, each behind the one whose recompilations its own follow, in calls of one line
-    of the program."""
+    of the program: not where that calls one function after the other in a loop.
+
+    Args:
+        begun: the first compilation of each code.
+    """
     happened = sorted(
         (each.translation.id, at, each.translation.python_stack[-1:])
         for at, history in enumerate(histories)
         for each in history.recompilations
     )
     before: list[set[int]] = [set() for _ in histories]
-    newest: dict[PythonFrame, int] = {}
-    for _, at, callers in happened:
+    newest: dict[PythonFrame, tuple[int, int]] = {}
+    for translation, at, callers in happened:
         for caller in callers:
-            before[at].add(newest.get(caller, at))
-            newest[caller] = at
+            again, leader = newest.get(caller, (0, at))
+            before[at].add(leader if again > begun.get(histories[at].code, translation) else at)
+            newest[caller] = translation, at
     found: dict[int, History] = {}
     for at in range(len(histories)):
         chain = [at]

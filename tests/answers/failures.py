@@ -406,7 +406,7 @@ def own_exception(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("RuntimeError before tracing", "EQUALS_MATCH L['n']: value 1 ≠ 2"),
+    cause=("RuntimeError before tracing", "n: expected 1, actual 2  EQUALS_MATCH L['n']"),
     advice="call it with such inputs before the stance is set",
     counts=(1, 2),
 )  # fmt: skip

@@ -158,7 +158,7 @@ def made_under_another_default(run: Run) -> None:
     "", "why-recompile",
     cause=(
         "longest changes: 16, 17",
-        "longest changes whenever prefills does, so that what is advised on that saves nothing",
+        "longest changes whenever prefills does, so that what is advised there saves nothing",
     ),
     advice="asks for: keep the calls on one side of it, or do without what asks",
     counts=(3, 1),

@@ -41,7 +41,7 @@ def keys_that_are_the_values_at_first(run: Run) -> None:
     "", "why-recompile",
     cause=(
         "hidden changes: None, <Tensor>", "x.shape[1] changes: 5, 3",
-        "x.shape[1] changes whenever hidden does, so that what is advised on that saves nothing",
+        "x.shape[1] changes whenever hidden does, so that what is advised there saves nothing",
     ),
     advice="There is an entry for hidden being None",
     counts=(2, 1),

@@ -23,20 +23,29 @@ class Keeping:
         self.kept.append(output.detach())
 
 
+class Watched(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Any) -> Any:
+        return self.linear(x).relu()
+
+
 @case(
     "", "why-recompile",
     cause=(".calls grows: 0, 1, 2", ".kept grows: 0, 1, 2"),
     advice="do that outside of the compiled function, with what it returns",
     counts=(3, 1),
     never=("register_buffer", "not recorded why"),
-    function="Sequential",
+    function="Watched.forward",
 )  # fmt: skip
 def hook_that_counts_and_keeps(run: Run) -> None:
     """A hook stands in an OrderedDict, which is read as any dict is as long as no key was moved; to
     keep its number in a tensor would leave the length of its list."""
-    model = nn.Sequential(nn.Linear(4, 4))
+    model = Watched()
     if not run.remedied:
-        model[0].register_forward_hook(Keeping())
+        model.linear.register_forward_hook(Keeping())
     compiled = run.compile(model)
     for _ in range(3):
         compiled(ones(2, 4))
@@ -73,13 +82,13 @@ def flag_that_the_class_has_first(run: Run) -> None:
     advice="To save the entry for its first value: torch.compile(dynamic=True).",
     counts=(2, 1),
     never=("in a tensor",),
-    function="Adam.step",
+    function="RAdam.step",
 )  # fmt: skip
 def betas_of_one_cycle(run: Run) -> None:
     """The scheduler puts floats in the place of tensors."""
     weight = ones(2, requires_grad=True)
     weight.grad = ones(2)
-    optimizer = torch.optim.Adam([weight], lr=torch.tensor(0.01))
+    optimizer = torch.optim.RAdam([weight], lr=torch.tensor(0.01))
     scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=9)
     step = run.compile(optimizer.step, dynamic=True if run.remedied else None)
     for _ in range(3):
