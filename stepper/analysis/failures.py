@@ -16,11 +16,11 @@ import msgspec
 
 from stepper.analysis.handed_on import name_inside
 from stepper.analysis.shapes import Size, cause_of, sizes
-from stepper.analysis.sites import Site, in_torch, made_at, way_to
+from stepper.analysis.sites import Site, in_torch, made_at, text_at, way_to
 from stepper.analysis.walks import compilations
 from stepper.analysis.written_inside import IN_PLACE, written_inside
 from stepper.client.frame_names import compiled_name, is_meant
-from stepper.client.text import plural, source_line
+from stepper.client.text import plural
 from stepper.model.failure import OUTSIDE, FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
@@ -349,7 +349,7 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
         certain=certain,
         callers=tuple(frame for frame in stack if not in_torch(frame.filename)),
         lookup=lookup,
-        line_run=_text(recording, ran[-1]) if ran else "",
+        line_run=text_at(recording, ran[-1]) if ran else "",
         inner="" if item is None else name_inside(recording, item),
         shown="" if called is None else compiled_name(recording, called),
     )
@@ -425,20 +425,6 @@ def _writer(recording: Recording, failure: Failure, item: Translation) -> Node |
 
 def _operator(node: Node) -> str:
     return node.target.rpartition(".")[2]
-
-
-def _text(recording: Recording, frame: PythonFrame) -> str:
-    ids = recording.derived(_labelled).get((frame.filename, frame.function), ())
-    lines = (source_line(recording.code(id), frame.line) for id in ids)
-    return next(filter(None, lines), "")
-
-
-def _labelled(recording: Recording) -> dict[tuple[str, str], list[int]]:
-    """The code objects of each file and name in it."""
-    found: dict[tuple[str, str], list[int]] = {}
-    for code in recording.codes():
-        found.setdefault((code.filename, code.label), []).append(code.id)
-    return found
 
 
 def _line(place: PythonFrame) -> tuple[str, int]:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import fnmatch
 import math
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -25,12 +26,18 @@ from stepper.analysis.origins import Origin, origin_of
 from stepper.analysis.reasons import parse_check
 from stepper.analysis.shapes import same
 from stepper.analysis.sources import Path, path_of, unscoped
-from stepper.analysis.walks import LookedUp, compilations, expressions_in, lookup_checks
+from stepper.analysis.walks import (
+    LookedUp,
+    compilations,
+    expressions_in,
+    lookup_checks,
+    lookups_by_function,
+)
 from stepper.analysis.wanted import Wanted, wanted_by
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, text_of
 from stepper.model.lookup import INVALID, CheckedGuard
-from stepper.model.trace import Guard, Outcome, Phase, Translation
+from stepper.model.trace import Guard, Outcome, Translation
 from stepper.recording.reader import Recording
 
 _TYPED = frozenset(
@@ -216,7 +223,6 @@ class Uses:
         self._recording = recording
         self._entries: dict[int, _Entry] = {}
         self._lookups: dict[tuple[str, str], list[_Lookup]] = {}
-        self._by_id: dict[tuple[str, str, str], list[int]] | None = None
 
     def cost(self, matched: Matched) -> tuple[int, int]:
         """How often recorded lookups have failed at a guard, and the nanoseconds of its checks."""
@@ -303,10 +309,7 @@ class Uses:
         if key not in self._lookups:
             self._lookups[key] = [
                 _looked_up(self._recording, item)
-                for item in self._recording.translations()
-                if item.phase is Phase.LOOKUP
-                and not item.by_hand
-                and (item.name, item.filename) == key
+                for item in lookups_by_function(self._recording).get(key, ())
             ]
         return [
             lookup.by_entry[entry.compile_id]
@@ -317,13 +320,17 @@ class Uses:
     def _next(self, entry: Translation) -> float:
         """The next entry of the function with this compile id: a reset begins to count anew."""
         key = (entry.name, entry.filename, entry.compile_id)
-        if self._by_id is None:
-            self._by_id = {}
-            for each in entries(self._recording):
-                mine = (each.name, each.filename, each.compile_id)
-                self._by_id.setdefault(mine, []).append(each.id)
-        later = (id for id in self._by_id.get(key, ()) if id > entry.id)
-        return min(later, default=math.inf)
+        ids = self._recording.derived(_by_compile_id).get(key, [])
+        later = bisect_right(ids, entry.id)
+        return ids[later] if later < len(ids) else math.inf
+
+
+def _by_compile_id(recording: Recording) -> dict[tuple[str, str, str], list[int]]:
+    """The entries of each function with each compile id, in order."""
+    found: dict[tuple[str, str, str], list[int]] = {}
+    for each in entries(recording):
+        found.setdefault((each.name, each.filename, each.compile_id), []).append(each.id)
+    return found
 
 
 def _looked_up(recording: Recording, lookup: Translation) -> _Lookup:

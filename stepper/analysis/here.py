@@ -45,7 +45,7 @@ from stepper.analysis.recompiles import (
 )
 from stepper.analysis.shape_lines import size_lines, step_lines
 from stepper.analysis.shapes import cause_of, sizes
-from stepper.analysis.sites import Site, site_at, way_to
+from stepper.analysis.sites import Site, site_at, text_at, way_to
 from stepper.analysis.sources import unscoped
 from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.walks import Calls, compiled_again
@@ -498,7 +498,7 @@ def _died(recording: Recording, event: Event) -> Here:
     place = recording.place_of_end(there[0])
     if place is None:
         leads.insert(0, Line("no line of the program is recorded that did it"))
-    culprit = None if place is None else Culprit(place, _text_at(recording, place))
+    culprit = None if place is None else Culprit(place, text_at(recording, place))
     return Here(_said(recording, there[0]), event.kind, culprit, leads=(*leads,))
 
 
@@ -511,15 +511,6 @@ def _made(recording: Recording, entry: int | None) -> Event | None:
     likely = recording.events(kinds=kinds, offset=entry - 1, limit=1)
     found = likely if likely and likely[0].ref == entry else recording.events(kinds=kinds)
     return next((made for made in found if made.ref == entry), None)
-
-
-def _text_at(recording: Recording, place: PythonFrame) -> str:
-    """What stands on a line, where it is one of a function that was compiled; else empty."""
-    for code in recording.codes(place.filename):
-        index = place.line - code.source_first_line
-        if code.filename == place.filename and 0 <= index < len(code.source):
-            return code.source[index].strip()
-    return ""
 
 
 def _ended(recording: Recording, event: Event) -> Here:

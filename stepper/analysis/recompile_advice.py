@@ -18,10 +18,12 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.recompile_savings import Changed, Savings
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
-from stepper.analysis.recompiles import Change, apart, changes_of, recompilations
+from stepper.analysis.recompiles import Change, apart, changes_of, recompilation
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.sources import CODE, path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
+from stepper.analysis.walks import compiled_again
+from stepper.client.frame_names import is_meant
 from stepper.client.text import one_line, place_text, plural
 from stepper.model.change import Dynamic, MarkSize, Setting
 from stepper.model.datum import text_of
@@ -245,7 +247,9 @@ def _about(one: Series | Advice, advice: Advice) -> bool:
 def histories_with(recording: Recording, item: Translation) -> list[History]:
     """The functions of which a translation is a recompilation: one, or none."""
     again = [
-        each for each in recompilations(recording, item.name) if each.translation.code == item.code
+        recompilation(recording, each)
+        for each in compiled_again(recording)
+        if each.code == item.code and is_meant(recording, each, item.name)
     ]
     return [
         history

@@ -20,7 +20,7 @@ from stepper.analysis.recompiles import STRIDE, Recompilation, changes_of
 from stepper.analysis.sites import in_dynamo
 from stepper.analysis.sources import unscoped
 from stepper.analysis.unmet_guards import Failure
-from stepper.analysis.walks import compilations
+from stepper.analysis.walks import compilations, lookups_by_function
 from stepper.client.text import ELLIPSIS, clip, one_line
 from stepper.model.capabilities import Capabilities
 from stepper.model.datum import UNKNOWN, Datum, alike, text_of
@@ -146,9 +146,7 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
         # Dynamo has one code that hands on to all functions that it wraps.
         wrapped = recording.owners.of_walk(item) if in_dynamo(item.filename) else None
         by_code.setdefault((item.code, wrapped), []).append(each)
-    lookups: dict[tuple[str, str], list[Translation]] = {}
-    for item in recording.lookups():
-        lookups.setdefault((item.name, item.filename), []).append(item)
+    lookups = lookups_by_function(recording) if recording.lookups() else {}
     made = Counter(
         item.code for item in compilations(recording) if item.outcome is Outcome.COMPILED
     )

@@ -35,6 +35,21 @@ def site_at(recording: Recording, moment: MomentId) -> Site | None:
     return Site(moment, row, UserLine(place, source_line(code, row.line)))
 
 
+def text_at(recording: Recording, place: PythonFrame) -> str:
+    """What stands on a line of a function that was compiled; empty where it was not."""
+    ids = recording.derived(_labelled).get((place.filename, place.function), ())
+    lines = (source_line(recording.code(id), place.line) for id in ids)
+    return next(filter(None, lines), "")
+
+
+def _labelled(recording: Recording) -> dict[tuple[str, str], list[int]]:
+    """The code objects of each file and name in it."""
+    found: dict[tuple[str, str], list[int]] = {}
+    for code in recording.codes():
+        found.setdefault((code.filename, code.label), []).append(code.id)
+    return found
+
+
 def made_at(recording: Recording, moment: MomentId) -> MomentId:
     """The moment whose instruction makes what is told at a moment: behind the return of a function
     that is inlined, until the next instruction, it is that of the call."""

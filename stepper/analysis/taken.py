@@ -126,8 +126,16 @@ def taken(recording: Recording, after: Translation, left: Sequence[Function | No
 
 def taken_from(recording: Recording, begin: MomentId, number: str) -> str:
     """How Python itself takes a number of a source from a moment on, as `taken` says it."""
-    attempt = recording.attempt(recording.frame(recording.moment(begin).frame).attempt)
-    return _followed(recording, attempt, begin, number, ())
+    known = recording.derived(_followed_before)
+    if (begin, number) not in known:  # one rule after the other asks
+        attempt = recording.attempt(recording.frame(recording.moment(begin).frame).attempt)
+        known[begin, number] = _followed(recording, attempt, begin, number, ())
+    return known[begin, number]
+
+
+def _followed_before(recording: Recording) -> dict[tuple[MomentId, str], str]:
+    """What is known already, by where it was followed from."""
+    return {}
 
 
 def _followed(

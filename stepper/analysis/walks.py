@@ -30,7 +30,24 @@ class LookedUp(NamedTuple):
 
 def compilations(recording: Recording) -> list[Translation]:
     """Every frame that the compiler was asked to compile, in order."""
+    return recording.derived(_compilations)
+
+
+def _compilations(recording: Recording) -> list[Translation]:
     return [item for item in recording.translations() if item.phase is Phase.TRANSLATE]
+
+
+def lookups_by_function(recording: Recording) -> dict[tuple[str, str], list[Translation]]:
+    """The lookups of the program's calls by the function's name and file, each in order."""
+    return recording.derived(_lookups_by_function)
+
+
+def _lookups_by_function(recording: Recording) -> dict[tuple[str, str], list[Translation]]:
+    found: dict[tuple[str, str], list[Translation]] = {}
+    for item in recording.translations():
+        if item.phase is Phase.LOOKUP and not item.by_hand:
+            found.setdefault((item.name, item.filename), []).append(item)
+    return found
 
 
 def free_variables(code: Code) -> set[str]:

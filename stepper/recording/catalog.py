@@ -93,6 +93,8 @@ class Catalog:
         """When nodes were erased."""
         self._repeats = Repeats(database)
         self._translations: dict[int, Translation] = {}
+        self._in_order: list[Translation] = []
+        """All of them, where somebody has asked for all since they were loaded."""
         self._attempts: dict[int, Attempt] = {}
         self._attempts_of: dict[int, tuple[int, ...]] = {}
         self._translations_of: dict[int, list[int]] = {}
@@ -177,6 +179,7 @@ class Catalog:
     def _load(self) -> None:
         if not self._stale:
             return
+        self._in_order = []
         running = _running(self._translations)
         start = min(running, default=max(self._translations, default=-1) + 1)
         stack: tuple[PythonFrame, ...] = ()
@@ -304,7 +307,9 @@ class Catalog:
     def translations(self) -> list[Translation]:
         """All translations, in order."""
         self._load()
-        return [self._translations[id] for id in sorted(self._translations)]
+        if len(self._in_order) != len(self._translations):
+            self._in_order = [self._translations[id] for id in sorted(self._translations)]
+        return self._in_order.copy()
 
     def translations_of(self, code: int) -> list[Translation]:
         """Those of one code, in order."""

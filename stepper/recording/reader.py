@@ -322,11 +322,7 @@ class Recording:
     def lookups(self) -> list[Translation]:
         """The lookups of all of the program's calls, in order; empty where only those were recorded
         that were an error."""
-        found = [
-            item for item in self.translations() if item.phase is Phase.LOOKUP and not item.by_hand
-        ]
-        asked_for = any(item.outcome is not Outcome.SKIPPED for item in found)
-        return found if asked_for else []
+        return self.derived(_lookups)
 
     def translation_at(self, moment: int) -> Translation | None:
         """The translation that a moment belongs to; None when there is no such moment."""
@@ -472,3 +468,11 @@ class Recording:
         if found is None or not self.oldest <= found.moment <= self.newest:
             return None
         return found
+
+
+def _lookups(recording: Recording) -> list[Translation]:
+    found = [
+        item for item in recording.translations() if item.phase is Phase.LOOKUP and not item.by_hand
+    ]
+    asked_for = any(item.outcome is not Outcome.SKIPPED for item in found)
+    return found if asked_for else []
