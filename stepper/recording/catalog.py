@@ -72,11 +72,6 @@ def _below(found: dict[int, Named], end: int | None) -> dict[int, Named]:
     return dict(found) if end is None else {id: each for id, each in found.items() if id < end}
 
 
-def _running(translations: dict[int, Translation]) -> list[int]:
-    """The ids of those that have not ended."""
-    return [t.id for t in translations.values() if t.outcome is Outcome.RUNNING]
-
-
 class Catalog:
     """The things of a recording that have names."""
 
@@ -95,7 +90,11 @@ class Catalog:
         self._translations: dict[int, Translation] = {}
         self._in_order: list[Translation] = []
         """All of them, where somebody has asked for all since they were loaded."""
+        self._running: set[int] = set()
+        """The ids of those that have not ended."""
         self._attempts: dict[int, Attempt] = {}
+        self._open_attempts: set[int] = set()
+        """The ids of those that have not ended."""
         self._attempts_of: dict[int, tuple[int, ...]] = {}
         self._translations_of: dict[int, list[int]] = {}
         """By code, as far as somebody has asked."""
@@ -180,8 +179,7 @@ class Catalog:
         if not self._stale:
             return
         self._in_order = []
-        running = _running(self._translations)
-        start = min(running, default=max(self._translations, default=-1) + 1)
+        start = min(self._running, default=max(self._translations, default=-1) + 1)
         stack: tuple[PythonFrame, ...] = ()
         for id, body in self._database.stream(
             tuple[int, bytes], "SELECT id, body FROM translation WHERE id >= ?", (start,)
@@ -192,8 +190,11 @@ class Catalog:
                 msgspec.structs.force_setattr(item, "python_stack", stack)
             stack = item.python_stack
             self._translations[id] = item
-        open_attempts = [a.id for a in self._attempts.values() if a.last_moment is None]
-        start = min(open_attempts, default=max(self._attempts, default=-1) + 1)
+            if item.outcome is Outcome.RUNNING:
+                self._running.add(id)
+            else:
+                self._running.discard(id)
+        start = min(self._open_attempts, default=max(self._attempts, default=-1) + 1)
         for row in self._database.stream(
             tuple[int, int, int, int, int | None, str],
             "SELECT id, translation, number, first_moment, last_moment, restart_reason"
@@ -206,16 +207,21 @@ class Catalog:
             self._own()
             self._repeated(repeat)
         self._stale = False
-        if self._over and (running := _running(self._translations)):
+        if self._over and self._running:
             self._own()
-            for id in running:
+            for id in self._running:
                 self._translations[id] = self._cut_off(self._translations[id])
+            self._running.clear()
 
     def _add_attempt(self, attempt: Attempt) -> None:
         id, owner, of = attempt.id, attempt.translation, self._attempts_of
         if id not in self._attempts:
             of[owner] = (*of[owner], id) if owner in of else (id,)
         self._attempts[id] = attempt
+        if attempt.last_moment is None:
+            self._open_attempts.add(id)
+        else:
+            self._open_attempts.discard(id)
 
     def _repeated(self, repeat: Repeat) -> None:
         """Put in a lookup that repeats another one."""
