@@ -114,23 +114,27 @@ def _sum(iterable, /, start=0):
 
 
 @stands_for(FUNCTIONS, max)
-def _max(*values, key=None):
-    return _best(values, key, gt)
+def _max(*values, key=None, **default):
+    return _best(values, key, default, gt)
 
 
 @stands_for(FUNCTIONS, min)
-def _min(*values, key=None):
-    return _best(values, key, lt)
+def _min(*values, key=None, **default):
+    return _best(values, key, default, lt)
 
 
-def _best(values, key, is_better):
+def _best(values, key, default, is_better):
+    if default and (len(values) != 1 or [*default] != ["default"]):
+        refuse()
     if len(values) == 1:
         (values,) = values
     iterator = iter(values)
     for best in iterator:
         break
     else:
-        refuse()
+        if not default:
+            refuse()
+        return default["default"]
     mark = best if key is None else key(best)
     for each in iterator:
         rank = each if key is None else key(each)
@@ -235,10 +239,6 @@ def _is_view(value, /):
     return kind is _KEYS or kind is _ITEMS or is_ordered
 
 
-def _is_set(value, /):
-    return _is_view(value) or type(value) is set or type(value) is frozenset
-
-
 def _says_nothing(value, /):
     """Whether it is of a class that has nothing to say when it is compared with a set or method."""
     kind = type(value)
@@ -249,44 +249,14 @@ def _says_nothing(value, /):
 
 @stands_for(OPERATIONS, *_of_views(operator.eq))
 def _same_elements(a, b, /):
-    if _says_nothing(b):
-        return False
-    if not _is_set(b):
+    if not _says_nothing(b):
         refuse()
-    return set(a) == set(b)
+    return False
 
 
 @stands_for(OPERATIONS, *_of_views(operator.ne))
 def _other_elements(a, b, /):
     return not _same_elements(a, b)
-
-
-@stands_for(OPERATIONS, *_of_views(operator.le))
-def _all_in(a, b, /):
-    if not _is_set(b):
-        refuse()
-    return set(a) <= set(b)
-
-
-@stands_for(OPERATIONS, *_of_views(lt))
-def _more_in(a, b, /):
-    if not _is_set(b):
-        refuse()
-    return len(a) < len(b) and _all_in(a, b)
-
-
-@stands_for(OPERATIONS, *_of_views(operator.ge))
-def _has_all(a, b, /):
-    if not _is_set(b):
-        refuse()
-    return set(a) >= set(b)
-
-
-@stands_for(OPERATIONS, *_of_views(gt))
-def _has_more(a, b, /):
-    if not _is_set(b):
-        refuse()
-    return len(a) > len(b) and _has_all(a, b)
 
 
 @stands_for(OPERATIONS, *_of_views(operator.and_))
@@ -298,19 +268,18 @@ def _common(a, b, /):
     return {each for each in b if each in a}
 
 
-@stands_for(OPERATIONS, *_of_views(operator.sub))
-def _without(a, b, /):
-    return set(a) - set(b)
-
-
-@stands_for(OPERATIONS, *_of_views(operator.or_))
-def _together(a, b, /):
-    return set(a) | set(b)
-
-
-@stands_for(OPERATIONS, *_of_views(operator.xor))
+@stands_for(OPERATIONS, (operator.xor, _ITEMS), (operator.xor, _ORDERED_ITEMS))
 def _in_one(a, b, /):
-    return set(a) ^ set(b)
+    if type(b) is not _ITEMS and type(b) is not _ORDERED_ITEMS:
+        refuse()
+    rest, made = dict(a), set()
+    for key, value in b:
+        if key in rest and [rest[key]] == [value]:
+            del rest[key]
+        else:
+            made.add((key, value))
+    made.update(rest.items())
+    return made
 
 
 @stands_for(METHODS, *[view.isdisjoint for view in _VIEWS])

@@ -339,6 +339,8 @@ def binary_op(
     of_sets = sets.as_set(a), sets.as_set(b)
     if isinstance(of_sets[0], sets.SetVariable) and isinstance(of_sets[1], sets.SetVariable):
         return of_sets[0].combine(tx, operation, of_sets[1])
+    if (combined := sets.combine_views(tx, operation, a, b)) is not None:
+        return combined
     if isinstance(a, dicts.ConstDictVariable) and isinstance(b, dicts.ConstDictVariable):
         if operation in (operator.eq, operator.ne):
             return dicts.equal_dicts(tx, operation, a, b)

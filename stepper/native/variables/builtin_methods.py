@@ -26,6 +26,7 @@ _CONTAINERS = (dict, list, tuple, str, set, frozenset)
 _BY_FUNCTION: dict[str, tuple[Callable[..., object] | None, int]] = {
     "__contains__": (operator.contains, 1), "__len__": (len, 0), "__iter__": (iter, 0),
     "__getitem__": (operator.getitem, 1), "__setitem__": (operator.setitem, 2),
+    "__next__": (next, 0),
 }  # fmt: skip
 """Functions that do what methods of the builtin containers do, and what those are given."""
 
@@ -127,15 +128,17 @@ class BoundBuiltinMethod(VariableTracker):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         kind = self.obj.python_type()
         function, count = _BY_FUNCTION.get(self.name, (None, 0))
-        if kind in _CONTAINERS and function is not None and len(args) == count and not kwargs:
-            known = tx.build(ConstantSource(function), function)
-            return known.call_function(tx, [self.obj, *args], {})
+        owner = tx.output.side_effects.latest(self.obj)
+        known = kind in _CONTAINERS or has(kind, "__next__")
+        if known and function is not None and len(args) == count and not kwargs:
+            builtin = tx.build(ConstantSource(function), function)
+            return builtin.call_function(tx, [owner, *args], {})
         method = getattr(kind, self.name, None)
         if type(method) in METHODS_OF_C and (polyfill := polyfills.METHODS.get(method)) is not None:
             return tx.interpret(polyfill, [self.obj, *args], kwargs)
         if kwargs and kind in _CONTAINERS and kind is not str and self.name != "update":
             raise self.refuse("an argument by its name")  # no other of theirs takes one
-        return tx.output.side_effects.latest(self.obj).call_method(tx, self.name, args, kwargs)
+        return owner.call_method(tx, self.name, args, kwargs)
 
     def parts(self) -> Sequence[VariableTracker]:
         return [self.obj]

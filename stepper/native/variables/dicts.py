@@ -278,6 +278,11 @@ class DictViewVariable(HasBuiltinMethods):
         kind = dict if self.owner is None else self.owner.python_type()
         return OrderedDict if issubclass(kind, OrderedDict) else dict
 
+    @property
+    def is_set(self) -> bool:
+        """Whether it is one that does what sets do."""
+        return self.view != "values"
+
     def of_nothing(self) -> Any:
         """Such a view of an empty dictionary."""
         return getattr(self.of(), self.view)()

@@ -20,7 +20,6 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import (
     ExceptionClassVariable,
@@ -47,7 +46,7 @@ class Suspended(NamedTuple):
 
 
 @tracker_class
-class LocalGeneratorObjectVariable(HasBuiltinMethods, IteratorVariable):
+class LocalGeneratorObjectVariable(IteratorVariable):
     """A generator."""
 
     python_class = types.GeneratorType

@@ -15,6 +15,7 @@ from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, Unsupported, unimplemented
 from stepper.native.guards.class_dicts import lookup, order_of
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
+from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import (
     ConstDictVariable,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @tracker_class
-class IteratorVariable(VariableTracker):
+class IteratorVariable(HasBuiltinMethods):
     """An iterator that the frame made."""
 
     def __post_init__(self) -> None:

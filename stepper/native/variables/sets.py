@@ -35,15 +35,16 @@ from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.dicts import (
     MOST_ENTRIES,
     ConstDictVariable,
+    DictViewVariable,
     key_of,
     refuse_unhashable,
     tracker_of_key,
     trackers_in,
     write_key,
 )
-from stepper.native.variables.exceptions import observed
+from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.folding import wrap_constant
-from stepper.native.variables.lists import TupleVariable
+from stepper.native.variables.lists import BaseListVariable, TupleVariable
 from stepper.native.variables.registry import is_in
 
 if TYPE_CHECKING:
@@ -70,6 +71,13 @@ _ASKING = frozenset({"issubset", "issuperset", "isdisjoint"})
 _COMPARISONS = frozenset(
     {operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge}
 )
+
+
+_OF_VIEWS: dict[object, str] = {
+    operator.or_: "update",
+    operator.sub: "difference_update",
+    operator.xor: "symmetric_difference_update",
+}
 
 
 class SetVariable(HasBuiltinMethods):
@@ -362,6 +370,37 @@ def made_of(tx: Translator, items: Sequence[VariableTracker]) -> VariableTracker
     """A new set, into which each of these is put by itself."""
     guards = VariableTracker.propagate(items)["guards"]
     return SetVariable.new([("add", _key_of(tx, item)) for item in items], guards)
+
+
+_ITERABLES = (SetVariable, DictViewVariable, ConstDictVariable, BaseListVariable)
+
+
+def combine_views(
+    tx: Translator, operation: object, a: VariableTracker, b: VariableTracker
+) -> VariableTracker | None:
+    """An operator with a view of a dictionary's keys or items, which is done with sets; None: it is
+    another one."""
+    views = [each for each in (a, b) if isinstance(each, DictViewVariable) and each.is_set]
+    kinds = SetVariable if operation in _COMPARISONS else _ITERABLES
+    if not views or not all(each in views or isinstance(each, kinds) for each in (a, b)):
+        return None
+    try:
+        if callable(operation) and operation in _COMPARISONS:
+            left, right = (made_by(tx, set, [each], set) for each in (a, b))
+            assert isinstance(left, SetVariable)
+            assert isinstance(right, SetVariable)
+            return left.combine(tx, operation, right)
+        if operation not in _OF_VIEWS or (
+            operation is operator.xor and all(each.view == "items" for each in views)
+        ):
+            return None
+        if isinstance(a, DictViewVariable) and a.view == "keys" and a.owner is None:
+            a = a.newest(tx)  # the set makes room for all
+        made = made_by(tx, set, [a], set)
+        made.call_method(tx, _OF_VIEWS[operation], [b], {})
+    except ObservedException as error:  # its values need no hash
+        raise unimplemented(error.msg) from None
+    return tx.output.side_effects.latest(made)
 
 
 def _follow(made: Any, steps: Iterable[Step]) -> Any:

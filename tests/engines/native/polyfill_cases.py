@@ -245,10 +245,24 @@ _IN_ORDER = tuple(
 )
 """The same of ordered dictionaries, without keys that count how often they are hashed: a graph that
 breaks beside one hashes them more often."""
-_ON_VIEWS = (
+_BY_SETS = (
     operator.eq, operator.ne, operator.le, operator.lt, operator.ge, operator.gt, operator.and_,
     operator.sub, operator.or_, operator.xor,
 )  # fmt: skip
+
+
+def _is_followed(operation: object, view: type) -> bool:
+    """Whether there is a function for it."""
+    of_items = operation is operator.xor and "items" in view.__name__
+    return of_items or operation in (operator.eq, operator.ne, operator.and_)
+
+
+_ON_VIEWS = {
+    **{(operation, view): OF_SETS for operation in _BY_SETS for view in _VIEWS},
+    **{(operation, view): _IN_ORDER for operation in _BY_SETS for view in _ORDERED_VIEWS},
+}
+WITH_SETS = {key: calls for key, calls in _ON_VIEWS.items() if not _is_followed(*key)}
+"""What the compiler does with a set that it makes of a view, by operator and class of the view."""
 OPERATIONS: dict[object, tuple[str, ...]] = {
     (operator.ior, dict): (
         "changed({1: 2}, lambda a: f(a, {1: 3, 2: 4}))",
@@ -269,8 +283,7 @@ OPERATIONS: dict[object, tuple[str, ...]] = {
         "changed([1], lambda a: f(a, Int(2)))", "changed([1], lambda a: f(a, Num(2))) and 0",
         "changed([1], lambda a: f(a, 2**70))", "changed([1], lambda a: f(a, None))",
     ),
-    **{(operation, view): OF_SETS for operation in _ON_VIEWS for view in _VIEWS},
-    **{(operation, view): _IN_ORDER for operation in _ON_VIEWS for view in _ORDERED_VIEWS},
+    **{key: calls for key, calls in _ON_VIEWS.items() if key not in WITH_SETS},
     **dict.fromkeys(
         ((operator.eq, types.MethodType), (operator.ne, types.MethodType)),
         (

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import graphlib
 import operator
 import typing
+from collections import Counter
 
 import torch
 import torch.nn.functional as F
@@ -156,3 +158,57 @@ class Handled(Quantity):
 def functions_in_a_table_of_handlers(x):
     q = Handled(x)
     return torch.mean(q), F.relu(q), x + q
+
+
+@dataclasses.dataclass(frozen=True)
+class Key:
+    layer: int
+    name: str = "w"
+
+
+SCALES = {Key(1): 2.0, Key(2, "b"): 3.0}
+CHOSEN = frozenset({Key(1), Key(3)})
+
+
+@sample(T(3))
+def records_seen_once(x):
+    seen = set()
+    for key in (Key(1), Key(2, "b"), Key(1)):
+        if key not in seen:
+            seen.add(key)
+            x = x * SCALES[key] + (key in CHOSEN)
+    return x, len(seen), [key.layer for key in seen]
+
+
+@sample(T(3), {torch.nn.ReLU, torch.nn.GELU, "other", None})
+def set_of_everything(x, kinds):
+    made = {torch.nn.Tanh, len, 3, Key(2)}
+    named = [each for each in kinds if isinstance(each, str)]
+    return x + len(made | kinds), made - kinds, named, "other" in kinds, torch.nn.Tanh in kinds
+
+
+@sample(T(3), {"a": 1, "b": 2}, {"b": 3, "c": 4})
+def keys_joined_in_order(x, given, others):
+    for key in given.keys() | others.keys():
+        x = x * 2 + ord(key)
+    return x, [*(given.keys() ^ others.keys())], given.keys() - {"a"}, given.keys() <= others.keys()
+
+
+@sample(T(3))
+def in_topological_order(x):
+    order = graphlib.TopologicalSorter({"b": {"a"}, "c": {"b"}})
+    for name in order.static_order():
+        x = x * 2 + ord(name)
+    return x
+
+
+@sample(T(3))
+def next_as_a_function(x):
+    following = map(torch.sin, [x, x + 1]).__next__
+    return following() + following()
+
+
+@sample(T(3), [])
+def largest_of_nothing(x, given):
+    found = Counter(name for name in "abca").most_common(1)
+    return x + max(given, default=2) + min((1, 5), default=0, key=abs), found

@@ -62,6 +62,18 @@ def one_below_two_others(x: torch.Tensor) -> Any:
 
 
 @whole
+def next_of_several(x: torch.Tensor) -> Any:
+    numbers, pairs = iter([1, 2, 3]), enumerate([x, x + 1])
+    following, counted = numbers.__next__, pairs.__next__
+    found = [following(), following(), next(numbers), counted()]
+    try:
+        following()
+    except StopIteration:
+        found.append(pairs.__iter__() is pairs)
+    return found, pairs, counted()
+
+
+@whole
 def selected(x: torch.Tensor) -> Any:
     return x + 1, itertools.compress([x, x + 1, x + 2], [1, 0, 1])
 

@@ -105,7 +105,15 @@ def _of(kind: type | None, stands_in: Callable[..., Any]) -> Callable[..., Any]:
     return stands_in if kind is None else call
 
 
+def _rows_with_sets() -> Iterator[Any]:
+    for key, calls in cases.WITH_SETS.items():
+        yield pytest.param(key[0], None, calls, id=_named("OPERATIONS", key))
+
+
 EACH = pytest.mark.parametrize(("original", "stands_in", "calls"), [*_rows()])
+CAPTURED = pytest.mark.parametrize(
+    ("original", "stands_in", "calls"), [*_rows(), *_rows_with_sets()]
+)
 
 
 @pytest.mark.parametrize("table", TABLES)
@@ -140,7 +148,7 @@ def test_does_what_it_stands_for(
 
 
 @pytest.mark.evaluator_out
-@EACH
+@CAPTURED
 def test_is_captured_as_python_does_it(
     original: Callable[..., Any], stands_in: object, calls: tuple[str, ...]
 ) -> None:

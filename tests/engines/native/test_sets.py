@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import random
 from typing import Any
 
 import pytest
@@ -301,6 +302,26 @@ def test_elements_are_read_before_a_set_is_changed() -> None:
         expected = keeps_what_was_read(torch.ones(2), {*given})
         got = native.optimize(run_graph)(keeps_what_was_read)(torch.ones(2), {*given})
         assert str(got) == str(expected)
+
+
+def joins_views(x: Any, a: dict[Any, int], b: dict[Any, int], some: set[Any]) -> Any:
+    keys, others = a.keys(), b.keys()
+    items, pairs = a.items(), b.items()
+    of_keys = keys | others, keys - others, keys ^ others, keys & others
+    of_items = items | pairs, items - pairs, items ^ pairs, items & pairs
+    mixed = keys | [1, 9], keys - (17,), keys ^ {3: 1}, some | keys, some - keys, some ^ keys
+    found = keys <= others, items < pairs, keys >= some, some >= keys, keys == some, items != pairs
+    return x, [[*each] for each in (*of_keys, *of_items)], [len(each) for each in mixed], found
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_views_are_joined_as_sets_in_the_same_order(seed: int) -> None:
+    draw = random.Random(seed)
+    keys = (1, 9, 17, 33, 65, 2, 3, 8, 16, 24, 32, "a", 5)
+    given = [{draw.choice(keys): draw.choice((1, 2)) for _ in range(size)} for size in (7, 5, 3)]
+    native.reset()
+    explanation = check(joins_views, torch.ones(1), given[0], given[1], set(given[2]))
+    assert explanation.breaks == []
 
 
 def finds_by_number(x: Any, seen: Any, given: list[Any]) -> Any:
