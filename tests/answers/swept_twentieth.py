@@ -1,4 +1,4 @@
-"""Programs of a twentieth sweep: hooks, schedulers, quantization, operators of one's own."""
+"""Programs of a twentieth sweep: hooks, flags, quantization, operators of one's own."""
 
 from __future__ import annotations
 
@@ -74,26 +74,6 @@ def flag_that_the_class_has_first(run: Run) -> None:
     served(ones(2))
     phase.warm = True
     served(ones(2))
-
-
-@case(
-    "pytorch#133898", "why-recompile",
-    cause="self.param_groups[0]['betas'][0] changes: 0.95",
-    advice="To save the entry for its first value: torch.compile(dynamic=True).",
-    counts=(2, 1),
-    never=("in a tensor",),
-    function="RAdam.step",
-)  # fmt: skip
-def betas_of_one_cycle(run: Run) -> None:
-    """The scheduler puts floats in the place of tensors."""
-    weight = ones(2, requires_grad=True)
-    weight.grad = ones(2)
-    optimizer = torch.optim.RAdam([weight], lr=torch.tensor(0.01))
-    scheduler = torch.optim.lr_scheduler.OneCycleLR(optimizer, max_lr=0.1, total_steps=9)
-    step = run.compile(optimizer.step, dynamic=True if run.remedied else None)
-    for _ in range(3):
-        step()
-        scheduler.step()
 
 
 @case(
