@@ -174,6 +174,7 @@ IN_ANALYSIS = {
         "said_inside": "torch's message",
         "_operator": "torch's names of operators",
         "_writer": "torch's message, and its names of operators",
+        "_derived": "torch's message, and its names of operators",
         "_noticed_late": "torch's message",
         "_taken": "CPython's names of instructions",
         "_lookup": "Python's qualified names",

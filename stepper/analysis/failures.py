@@ -39,6 +39,7 @@ _TAKES = {
     "BUILD_TEMPLATE": 2, "BUILD_INTERPOLATION": 2,
 }  # fmt: skip
 """How many values of the stack an instruction takes; of others: those of its argument, or one."""
+_DERIVATIVE = re.compile(r"\bFunction GeneratedBackwardFor_(?P<operator>\w+)Backward\b")
 _WRITTEN = re.compile(
     r"modified by an inplace operation: .*, which is output \d+ of "
     r"(?P<operator>\w+?)(?:Backward\d+)?,"
@@ -401,8 +402,10 @@ def _blamed(
             way = way_to(recording, at) if node.op != "placeholder" else []
             if lines & {_line(site.line.place) for site in way}:
                 return node.moment, True
-    if item is not None and (writer := _writer(recording, failure, item)) is not None:
-        return writer.moment, True
+    if item is not None:
+        for find in (_writer, _derived):
+            if (node := find(recording, failure, item)) is not None:
+                return node.moment, True
     return failure.moment, False
 
 
@@ -410,10 +413,9 @@ def _writer(recording: Recording, failure: Failure, item: Translation) -> Node |
     """The node that writes into what the backward needs; None: torch says nothing of the kind, or
     several do."""
     said = _WRITTEN.search(failure.message)
-    attempts = recording.attempts(item.id)
-    if said is None or not attempts:
+    if said is None:
         return None
-    nodes = [node for node in recording.nodes(None, attempt=attempts[-1].id) if node.erased is None]
+    nodes = _nodes_of(recording, item)
     made = {node.name for node in nodes if _operator(node) == said["operator"].lower()}
     found = [
         node
@@ -421,6 +423,23 @@ def _writer(recording: Recording, failure: Failure, item: Translation) -> Node |
         if node.inputs and node.inputs[0] in made and IN_PLACE.fullmatch(node.target)
     ]
     return found[0] if len(found) == 1 else None
+
+
+def _derived(recording: Recording, failure: Failure, item: Translation) -> Node | None:
+    """The node of an operator of the program's own whose derivative is to blame, which torch names
+    after it; None: torch says nothing of the kind, or it is there several times."""
+    said = _DERIVATIVE.search(failure.message)
+    if said is None:
+        return None
+    nodes = _nodes_of(recording, item)
+    found = [node for node in nodes if node.target.replace(".", "_") == said["operator"]]
+    return found[0] if len(found) == 1 else None
+
+
+def _nodes_of(recording: Recording, item: Translation) -> list[Node]:
+    attempts = recording.attempts(item.id)
+    nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
+    return [node for node in nodes if node.erased is None]
 
 
 def _operator(node: Node) -> str:

@@ -53,6 +53,7 @@ _NOT_FINITE = frozenset(map(Words, ("inf", "-inf", "nan")))
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
+_MAKING_AN_INDEX = frozenset({"BUILD_SLICE", "BUILD_TUPLE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _OR_IN_A_TENSOR = ", or keep it in a tensor"
 _TO_COMPUTE_WITH = "where the program only computes with it"
@@ -492,8 +493,10 @@ def _bounds_a_slice(it: Changing) -> bool:
         if it.recording.has(origin.moment):
             moment = it.recording.moment(origin.moment)
             rows = it.recording.code(it.recording.frame(moment.frame).code).instructions
-            line = rows[moment.ip].line
-            if any(row.opname in _SLICES and row.line == line for row in rows[moment.ip :]):
+            begin, line = moment.ip, rows[moment.ip].line
+            while begin and rows[begin - 1].opname in _MAKING_AN_INDEX:
+                begin -= 1  # a number is asked for where it is used
+            if any(row.opname in _SLICES and row.line == line for row in rows[begin:]):
                 return True
     return False
 

@@ -237,3 +237,81 @@ def detections_of_ones_own(run: Run) -> None:
 
     with torch._dynamo.config.patch(capture_dynamic_output_shape_ops=run.remedied):
         doubled(ones(4))
+
+
+SHOWN = {"first": 2}
+
+
+@case(
+    "", "why-recompile",
+    cause="SHOWN['first'] grows: 2, 3, 4",
+    advice="Hand SHOWN['first'] over as an argument, or take the slice outside",
+    counts=(3, 2),
+    never=("in a tensor",),
+)  # fmt: skip
+def slice_that_a_global_bounds(run: Run) -> None:
+    """The number is asked for only where the slice is taken, behind the instruction that makes its
+    bounds; in a tensor it would be no bound."""
+    SHOWN["first"] = 2
+
+    @run.compile
+    def shown(x: Any, first: int) -> Any:
+        return x[: first if run.remedied else SHOWN["first"]].sum()  # cause
+
+    for first in (2, 3, 4):
+        SHOWN["first"] = first
+        shown(ones(8), first if run.remedied else 0)
+
+
+@torch.library.custom_op("stepper_answers::squared", mutates_args=())
+def squared(x: torch.Tensor) -> torch.Tensor:
+    return x * x
+
+
+@squared.register_fake
+def _of_squared(x: torch.Tensor) -> torch.Tensor:
+    return torch.empty_like(x)
+
+
+def _keep(ctx: Any, inputs: tuple[torch.Tensor], output: torch.Tensor) -> None:
+    ctx.save_for_backward(*inputs)
+
+
+def _derivative(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+    (x,) = ctx.saved_tensors
+    made = 2 * gradient * x
+    return made if x.dim() > 1 else made[:2]
+
+
+squared.register_autograd(_derivative, setup_context=_keep)
+
+
+@case(
+    "", "why-failed",
+    cause=("BackendCompilerFailed in the backend", "squared(x)"),
+    advice="",
+    counts=(1, 1),
+    never=("to blame is not recorded",),
+)  # fmt: skip
+def derivative_of_another_shape(run: Run) -> None:
+    """torch names the derivative after the operator, of which there is one in the graph."""
+
+    def f(x: Any) -> Any:
+        return (squared(x[None])[0] if run.remedied else squared(x)).sum()  # cause
+
+    with run.failing():
+        torch.compile(f, backend=run.traced_again)(ones(3, requires_grad=True)).backward()
+
+
+@case(
+    "", "why-failed",
+    cause=("BackendCompilerFailed in the backend", "to blame is not recorded"),
+    advice="",
+    counts=(1, 1),
+)  # fmt: skip
+def one_of_two_derivatives(run: Run) -> None:
+    def f(x: Any) -> Any:
+        return (squared(squared(x[None]))[0] if run.remedied else squared(squared(x))).sum()
+
+    with run.failing():
+        torch.compile(f, backend=run.traced_again)(ones(3, requires_grad=True)).backward()
