@@ -16,6 +16,7 @@ from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
+from stepper.analysis.writers import key_set
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
@@ -82,7 +83,6 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
 
 _SIZES_OF_DICTS = ("length", "dictionary")
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
-_LAZY_CONSTANT = "LazyConstantVariable"
 """The tracker of a constant that nothing has needed yet."""
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
@@ -207,7 +207,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             of = path_of(effect.name) if effect.kind == "mutation" else None
             if of is None or not of.same_root(path):
                 continue
-            key = _key_set(self.recording, effect)
+            key = key_set(self.recording, effect)
             stored = path_of(f"{effect.name}[{key}]") if key else None
             if stored is not None and same(stored, path):
                 return effect
@@ -371,7 +371,7 @@ def spelling_in(recording: Recording, history: History, series: Series) -> Spell
 
 def _has_the_key(recording: Recording, effect: SideEffect) -> bool:
     """Whether a change of a dictionary is that of a key which it has: another value."""
-    key = _key_set(recording, effect)
+    key = key_set(recording, effect)
     listed = f"list(dict.keys({effect.name}))"
     return bool(key) and any(
         key in part.partition(" == ")[2].strip("[]").split(", ")
@@ -379,19 +379,6 @@ def _has_the_key(recording: Recording, effect: SideEffect) -> bool:
         for part in guard.code
         if part.startswith(listed)
     )
-
-
-def _key_set(recording: Recording, effect: SideEffect) -> str:
-    """The key under which a change puts a value, where it is a constant, as it is written; empty:
-    it is another change."""
-    if effect.kind != "mutation" or not recording.has(effect.moment):
-        return ""
-    state = recording.state(effect.moment)
-    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
-    key = state.values.get(state.top.stack[-1]) if state.top.stack else None
-    if row.opname != "STORE_SUBSCR" or key is None:
-        return ""
-    return key.text if key.cls == _LAZY_CONSTANT else key.constant or ""
 
 
 def _is_input(wants: Wanted, source: str) -> bool:

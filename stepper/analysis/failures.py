@@ -404,8 +404,8 @@ def _blamed(
                 return node.moment, True
     if item is not None:
         for find in (_writer, _derived):
-            if (node := find(recording, failure, item)) is not None:
-                return node.moment, True
+            if (named := find(recording, failure, item)) is not None:
+                return named.moment, True
     return failure.moment, False
 
 

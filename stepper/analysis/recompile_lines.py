@@ -28,6 +28,7 @@ from stepper.analysis.trial_lines import Tried as TriedWay
 from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations, interventions
+from stepper.analysis.writers import set_elsewhere
 from stepper.client.frame_names import compiled_name, event_text, is_meant
 from stepper.client.names import brief_source
 from stepper.client.text import (
@@ -301,6 +302,11 @@ def _heading(recording: Recording, history: History, indent: str = "") -> Iterat
     for series in history.series[:TOLD]:
         spell = spelling_in(recording, history, series)
         yield Line(f"{indent}  {series_text(series, len(history.recompilations), spell)}")
+        newest = history.recompilations[-1].translation
+        if (found := set_elsewhere(recording, series.source, newest)) is not None:
+            moment, line = found
+            where = line_text(line, recording.facts.cwd)
+            yield Line(f"{indent}    a compiled function sets it: {where}", moment, "dim")
 
 
 def _what_it_took(recording: Recording, history: History) -> str:

@@ -315,3 +315,28 @@ def one_of_two_derivatives(run: Run) -> None:
 
     with run.failing():
         torch.compile(f, backend=run.traced_again)(ones(3, requires_grad=True)).backward()
+
+
+RESIZED = {"size": 0}
+
+
+@case(
+    "", "why-recompile",
+    cause=("RESIZED['size'] grows: 2, 3, 4", "a compiled function sets it: tests/answers/swept_tw"),
+    advice="Hand RESIZED['size'] over as an argument",
+    counts=(5, 4),
+    function="cut_to_what_was_resized",
+)  # fmt: skip
+def global_that_another_sets(run: Run) -> None:
+    @run.compile
+    def resized(x: Any) -> Any:
+        RESIZED["size"] = x.shape[0]
+        return x * 1
+
+    @run.compile
+    def cut_to_what_was_resized(x: Any, size: int) -> Any:
+        return x[: size if run.remedied else RESIZED["size"]].sum()  # cause
+
+    for size in (2, 3, 4):
+        resized(ones(size))
+        cut_to_what_was_resized(ones(8), RESIZED["size"] if run.remedied else 0)
