@@ -78,8 +78,7 @@ def name_inside(recording: Recording, item: Translation) -> str:
 def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Frame, State]]:
     """The first frame, outside of torch if there is one, with an element of what is handed on under
     a name of its own, and its state when it begins."""
-    attempts = recording.attempts(item.id)
-    frames = recording.frames(attempts[-1].id) if attempts else []
+    frames = recording.frames_inlined(item.id)
     if not frames or not recording.has(frames[0].first_moment):
         return
     hands_on = recording.derived(_HandsOn).known
@@ -136,8 +135,7 @@ def inlined_anywhere(recording: Recording, item: Translation, name: str) -> list
 
 def _inlined(recording: Recording, item: Translation, name: str) -> Iterator[tuple[int, str]]:
     """How deep inlined functions are that have a variable, the outermost first, and its source."""
-    attempts = recording.attempts(item.id)
-    frames = recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []
+    frames = recording.frames_inlined(item.id)[1:_MOST_FRAMES]
     for frame in sorted(frames, key=lambda frame: frame.depth):
         if recording.has(frame.first_moment):
             state = recording.state(frame.first_moment)

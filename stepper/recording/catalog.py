@@ -380,6 +380,17 @@ class Catalog:
             raise self._unknown("frame", id)
         return frame
 
+    def frames_inlined(self, translation: int) -> list[Frame]:
+        """The frames of its last attempt that has inlined something, else of its last: where the
+        graph breaks on the way, the next attempt calls what that one has inlined."""
+        found: list[Frame] = []
+        for each in reversed(self.attempts(translation)):
+            frames = self.frames(each.id)
+            if any(frame.depth for frame in frames):
+                return frames
+            found = found or frames
+        return found
+
     def frames(self, attempt: int) -> list[Frame]:
         """The frames of an attempt, in the order in which they were entered."""
         found = self._frames_of.get(attempt)

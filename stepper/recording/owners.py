@@ -122,8 +122,7 @@ class Owners:
         `torch.compile(nn.Linear(…))` it compiles one that hands on to the module, and of a function
         that torch has decorated, as by `torch.no_grad()`, Dynamo one that hands on to that."""
         recording = self._recording
-        attempts = recording.attempts(walk.id)
-        frames = recording.frames(attempts[-1].id) if attempts else []
+        frames = recording.frames_inlined(walk.id)
         inlined = next((frame for frame in frames if frame.depth == 1), None)
         owner = None if inlined is None else self.of(inlined.id)
         if owner is not None or _IN_DYNAMO not in walk.filename:

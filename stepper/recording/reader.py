@@ -112,6 +112,7 @@ class Recording:
         catalog, findings, events = self._catalog, self._findings, self._events
         self.code, self.codes = catalog.code, catalog.codes
         self.frame, self.frames, self.spans = catalog.frame, catalog.frames, catalog.spans
+        self.frames_inlined = catalog.frames_inlined
         self.translations, self.translations_of = catalog.translations, catalog.translations_of
         self.translation, self.attempt, self.attempts = (
             catalog.translation, catalog.attempt, catalog.attempts,
