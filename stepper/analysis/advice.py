@@ -16,7 +16,7 @@ from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import program_line
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
-from stepper.analysis.writers import key_set
+from stepper.analysis.writers import key_set, stored_at
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
 from stepper.model.datum import UNKNOWN, text_of
@@ -83,7 +83,6 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
 
 _SIZES_OF_DICTS = ("length", "dictionary")
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
-"""The tracker of a constant that nothing has needed yet."""
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
 
@@ -207,8 +206,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             of = path_of(effect.name) if effect.kind == "mutation" else None
             if of is None or not of.same_root(path):
                 continue
-            key = key_set(self.recording, effect)
-            stored = path_of(f"{effect.name}[{key}]") if key else None
+            stored = stored_at(self.recording, effect)
             if stored is not None and same(stored, path):
                 return effect
         return None

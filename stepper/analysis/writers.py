@@ -14,6 +14,7 @@ from stepper.model.trace import MomentId, Outcome, SideEffect, Translation
 from stepper.recording.reader import Recording
 
 _LAZY_CONSTANT = "LazyConstantVariable"
+"""The tracker of a constant that nothing has needed yet."""
 _Found = list[tuple[Path, Translation, SideEffect]]
 
 
@@ -49,6 +50,11 @@ def _set_globals(recording: Recording) -> dict[str, _Found]:
 def _set_by(recording: Recording, effect: SideEffect) -> Path | None:
     if effect.kind != "mutation":
         return path_of(effect.name) if effect.kind != "hook" else None
+    return stored_at(recording, effect)
+
+
+def stored_at(recording: Recording, effect: SideEffect) -> Path | None:
+    """The element of a container that a change puts a value into, where its key is a constant."""
     key = key_set(recording, effect)
     return path_of(f"{effect.name}[{key}]") if key else None
 
