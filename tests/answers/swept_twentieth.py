@@ -263,13 +263,13 @@ def slice_that_a_global_bounds(run: Run) -> None:
         shown(ones(8), first if run.remedied else 0)
 
 
-@torch.library.custom_op("stepper_answers::squared", mutates_args=())
-def squared(x: torch.Tensor) -> torch.Tensor:
+@torch.library.custom_op("stepper_answers::bent", mutates_args=())
+def bent(x: torch.Tensor) -> torch.Tensor:
     return x * x
 
 
-@squared.register_fake
-def _of_squared(x: torch.Tensor) -> torch.Tensor:
+@bent.register_fake
+def _of_bent(x: torch.Tensor) -> torch.Tensor:
     return torch.empty_like(x)
 
 
@@ -283,12 +283,12 @@ def _derivative(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
     return made if x.dim() > 1 else made[:2]
 
 
-squared.register_autograd(_derivative, setup_context=_keep)
+bent.register_autograd(_derivative, setup_context=_keep)
 
 
 @case(
     "", "why-failed",
-    cause=("BackendCompilerFailed in the backend", "squared(x)"),
+    cause=("BackendCompilerFailed in the backend", "bent(x)"),
     advice="",
     counts=(1, 1),
     never=("to blame is not recorded",),
@@ -297,7 +297,7 @@ def derivative_of_another_shape(run: Run) -> None:
     """torch names the derivative after the operator, of which there is one in the graph."""
 
     def f(x: Any) -> Any:
-        return (squared(x[None])[0] if run.remedied else squared(x)).sum()  # cause
+        return (bent(x[None])[0] if run.remedied else bent(x)).sum()  # cause
 
     with run.failing():
         torch.compile(f, backend=run.traced_again)(ones(3, requires_grad=True)).backward()
@@ -311,32 +311,32 @@ def derivative_of_another_shape(run: Run) -> None:
 )  # fmt: skip
 def one_of_two_derivatives(run: Run) -> None:
     def f(x: Any) -> Any:
-        return (squared(squared(x[None]))[0] if run.remedied else squared(squared(x))).sum()
+        return (bent(bent(x[None]))[0] if run.remedied else bent(bent(x))).sum()
 
     with run.failing():
         torch.compile(f, backend=run.traced_again)(ones(3, requires_grad=True)).backward()
 
 
-RESIZED = {"size": 0}
+NOTED = {"size": 0}
 
 
 @case(
     "", "why-recompile",
-    cause=("RESIZED['size'] grows: 2, 3, 4", "a compiled function sets it: tests/answers/swept_tw"),
-    advice="Hand RESIZED['size'] over as an argument",
+    cause=("NOTED['size'] grows: 2, 3, 4", "a compiled function sets it: tests/answers/swept_tw"),
+    advice="Hand NOTED['size'] over as an argument",
     counts=(5, 4),
-    function="cut_to_what_was_resized",
+    function="cut_to_the_noted_size",
 )  # fmt: skip
 def global_that_another_sets(run: Run) -> None:
     @run.compile
-    def resized(x: Any) -> Any:
-        RESIZED["size"] = x.shape[0]
+    def note_the_size(x: Any) -> Any:
+        NOTED["size"] = x.shape[0]
         return x * 1
 
     @run.compile
-    def cut_to_what_was_resized(x: Any, size: int) -> Any:
-        return x[: size if run.remedied else RESIZED["size"]].sum()  # cause
+    def cut_to_the_noted_size(x: Any, size: int) -> Any:
+        return x[: size if run.remedied else NOTED["size"]].sum()  # cause
 
     for size in (2, 3, 4):
-        resized(ones(size))
-        cut_to_what_was_resized(ones(8), RESIZED["size"] if run.remedied else 0)
+        note_the_size(ones(size))
+        cut_to_the_noted_size(ones(8), NOTED["size"] if run.remedied else 0)

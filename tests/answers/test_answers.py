@@ -5,8 +5,10 @@ from __future__ import annotations
 import linecache
 import re
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cache
+from pathlib import Path
 
 import pytest
 
@@ -165,6 +167,17 @@ def test_each_program_is_asked_about_by_its_own_name() -> None:
         for other in (*asked[:at], *asked[at + 1 :])
         if asked[at].lower() in other.lower()
     ]
+
+
+def test_each_operator_is_defined_by_one_program_alone() -> None:
+    """They are all of one process: a fake that a later one registers an earlier one has, too."""
+    defined = Counter(
+        name
+        for path in Path(__file__).parent.glob("*.py")
+        for name in re.findall(r'(?:custom_op|define)\("(\w+::\w+)', path.read_text())
+    )
+    assert defined
+    assert not [name for name, times in defined.items() if times > 1]
 
 
 def test_guards_are_found_by_the_name_of_a_class(recorded: Recorded) -> None:
