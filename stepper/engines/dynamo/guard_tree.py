@@ -128,7 +128,11 @@ class GuardTree:
         ]
         self.checks: list[Check] = checks or []
         if self.root is not None and checks is None:
-            self._read(self.root, 0)
+            for manager, source, depth in _managers(self.root):
+                if isinstance(manager, cache.DictGuardManager):
+                    self._add_dict(manager, source, depth)
+                for leaf in manager.get_leaf_guards():
+                    self._add_leaf(leaf, source, depth)
             for leaf in self.root.get_epilogue_lambda_guards():
                 self._add_leaf(leaf, "", 1, epilogue=True)
             self._number()
@@ -149,15 +153,6 @@ class GuardTree:
         return tuple(check.row for check in self.checks)
 
     # -- reading -----------------------------------------------------------------------------
-
-    def _read(self, manager: Any, depth: int) -> None:
-        source = "" if depth == 0 else manager.get_source()
-        if isinstance(manager, cache.DictGuardManager):
-            self._add_dict(manager, source, depth)
-        for leaf in manager.get_leaf_guards():
-            self._add_leaf(leaf, source, depth)
-        for below in _below(manager):
-            self._read(below, depth + 1)
 
     def _add_leaf(self, leaf: Any, source: str, depth: int, *, epilogue: bool = False) -> None:
         relational = isinstance(leaf, cache.RelationalGuard)
@@ -346,6 +341,24 @@ def _check_overlapping(
     return bool(found == set(range(len(overlapping))))
 
 
+def leaves_of_kind(wrapper: Any, kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Of an entry's leaf guards of one kind, wherever they stand: the source, and what is checked,
+    as in `GuardRow`. Words are read of no other leaf, and none is remembered."""
+    for manager, source, _ in () if wrapper.root is None else _managers(wrapper.root):
+        for leaf in manager.get_leaf_guards():
+            if type(leaf).__name__ == kind:
+                parts = map(str, leaf.verbose_code_parts())
+                yield source, tuple(_code_and_comment(part)[0] for part in parts)
+
+
+def _managers(manager: Any, depth: int = 0) -> Iterator[tuple[Any, str, int]]:
+    """The managers of a tree in the order in which Dynamo goes to them, each with the source of its
+    value and how far below the root it is."""
+    yield manager, "" if depth == 0 else manager.get_source(), depth
+    for below in _below(manager):
+        yield from _managers(below, depth + 1)
+
+
 def _below(manager: Any) -> Iterator[Any]:
     """The managers below one, in the order in which Dynamo goes to them."""
     yield from manager.get_child_managers()
@@ -394,9 +407,8 @@ def _words(parts: tuple[str, ...]) -> GuardRow:
     """A leaf's verbose code parts, taken apart: what it checks and the user's line behind it."""
     codes, found = [], {"user": "", "line": "", "hint": ""}
     for part in parts:
-        text = _NO_LINE.sub("", part)
-        match = _COMMENT.match(text)
-        codes.append(text.strip() if match is None else match["code"].strip())
+        code, match = _code_and_comment(part)
+        codes.append(code)
         if match is not None:
             for name in found:
                 found[name] = found[name] or (match[name] or "").strip()
@@ -409,6 +421,13 @@ def _words(parts: tuple[str, ...]) -> GuardRow:
         user_line=None if place is None else UserLine(place, found["user"]),
         hint=found["hint"],
     )
+
+
+def _code_and_comment(part: str) -> tuple[str, re.Match[str] | None]:
+    """What a verbose code part checks, and what stands behind it where torch says whose it is."""
+    text = _NO_LINE.sub("", part)
+    match = _COMMENT.match(text)
+    return (text.strip() if match is None else match["code"].strip()), match
 
 
 @lru_cache(maxsize=1024)

@@ -24,7 +24,7 @@ import msgspec
 from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, Told, died, rows
 from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
-from stepper.engines.dynamo.guard_tree import Check, GuardTree
+from stepper.engines.dynamo.guard_tree import Check, GuardTree, leaves_of_kind
 from stepper.engines.dynamo.kept_guards import Kept, Key, again, keep, key_of
 from stepper.engines.dynamo.lookup_words import checked_guard
 from stepper.engines.dynamo.safe_reader import (
@@ -47,8 +47,8 @@ PRECOMPILED = "PRECOMPILED"
 EVERYBODY = -1
 """The region of everybody."""
 
-_KNOW_AN_OBJECT = frozenset({"ID_MATCH"})
-"""Guards that know an object by identity."""
+_KNOWS_AN_OBJECT = "ID_MATCH"
+"""The kind of guards that know an object by identity."""
 _DEAD = re.compile(r"^Cache line invalidated because (.*) got deallocated$")
 
 
@@ -215,12 +215,11 @@ class Memory:
         they pass, they are there."""
         if self.names or self.nameless or not is_alive(wrapper):
             return
-        rows = [check.row for check in self.tree(wrapper).checks]
-        known = [row for row in rows if row.kind in _KNOW_AN_OBJECT]
+        known = list(leaves_of_kind(wrapper, _KNOWS_AN_OBJECT))
         self.nameless = not known
-        for row in known:
+        for source, code in known:
             try:
-                self.names[key_of(row)] = words(reader.reach(row.source))
+                self.names[_KNOWS_AN_OBJECT, source, code] = words(reader.reach(source))
             except (MissingValue, WouldRunUserCode):
                 continue
 
