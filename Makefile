@@ -5,14 +5,15 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --disable-pip-version-check --quiet --no-compile -c constraints.txt
-# pip would do it on one processor. Some files of torch are for later Pythons only.
-COMPILE := $(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || true
 DIST ?= dist
 WORKERS ?= 2
 PYTEST_ARGS ?=
 
 DEMO := demos/toy_example.py
 WALK := -x "break graph-break" -x continue -x where -x quit
+
+# Hundreds of processes import torch and stepper: what the first one compiles it keeps for the others.
+unexport PYTHONDONTWRITEBYTECODE
 
 # A warning of the C compiler is an error for whoever works on stepper, and only for them.
 $(VENV)/.dev: export STEPPER_WERROR = 1
@@ -38,17 +39,14 @@ BUILT_FROM := $(BIN)/python pyproject.toml setup.py constraints.txt stepper/_C.p
 
 $(VENV)/.runtime: $(BUILT_FROM)
 	$(PIP) -e '.[torch]'
-	$(COMPILE)
 	touch $@
 
 $(VENV)/.dev: $(BUILT_FROM)
 	$(PIP) -e '.[dev]'
-	$(COMPILE)
 	touch $@ $(VENV)/.runtime
 
 $(VENV)/.docs: $(BUILT_FROM)
 	$(PIP) -e '.[docs]'
-	$(COMPILE)
 	touch $@ $(VENV)/.runtime
 
 demo: $(VENV)/.runtime
@@ -65,9 +63,7 @@ check: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Hundreds of processes import stepper, and where Python may write nothing each would compile it.
 test: check
-	$(BIN)/python -m compileall -q stepper tests
 	$(BIN)/python -m pytest -n $(WORKERS) $(PYTEST_ARGS)
 
 # Those that start no program with torch in it.

@@ -342,8 +342,8 @@ def _check_overlapping(
 
 
 def leaves_of_kind(wrapper: Any, kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Of an entry's leaf guards of one kind, wherever they stand: the source, and what is checked,
-    as in `GuardRow`. Words are read of no other leaf, and none is remembered."""
+    """An entry's leaf guards of one kind, wherever they stand: the source of each, and what it
+    checks, as in `GuardRow`. Words are read of no other leaf, and none is remembered."""
     for manager, source, _ in () if wrapper.root is None else _managers(wrapper.root):
         for leaf in manager.get_leaf_guards():
             if type(leaf).__name__ == kind:
