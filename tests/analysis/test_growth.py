@@ -7,6 +7,7 @@ a function in C does for long is not seen.
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -18,17 +19,22 @@ from stepper.analysis.break_lines import break_lines
 from stepper.analysis.dependence_lines import idle_lines
 from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.guard_lines import guarded_lines
+from stepper.analysis.here import here_lines
 from stepper.analysis.overview import overview_lines
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.shape_lines import shape_lines
 from stepper.analysis.slow_lines import slow_lines
+from stepper.model.trace import EventKind
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
 
 PROGRAM = """
+import gc
+
 import torch
 import torch._dynamo.config
 
+gc.freeze()
 torch._dynamo.config.accumulated_recompile_limit = 10_000
 
 SOURCE = '''
@@ -41,6 +47,9 @@ def f{n}(x, k):
 
 def g{n}(x):
     return x + {n} if x.sum() > {n} else x
+
+def h{n}(x, kind):
+    return x * kind.factor
 '''
 
 def helper(x, k):
@@ -56,6 +65,10 @@ for n in range(COUNT):
         torch.compile(names[f"g{n}"], backend="eager", fullgraph=True)(torch.ones(3))
     except Exception:
         pass
+    kind = type("Kind", (), {"factor": 2.0})
+    torch.compile(names[f"h{n}"], backend="eager")(torch.ones(3), kind)
+    del kind
+    gc.collect()
 """
 
 Question = Callable[[Recording], Iterable[object]]
@@ -143,4 +156,30 @@ def test_a_second_question_about_one_function_works_through_no_other(
         _calls(path, lambda it: question(it, "f7"), before=lambda it: question(it, "f6"))
         for path in grown
     )
+    assert many < few + _OF_OTHERS * (MANY - FEW), (few, many)
+
+
+KINDS = (
+    EventKind.GRAPH_BREAK, EventKind.EXCEPTION, EventKind.RECOMPILE, EventKind.MISS,
+    EventKind.GUARD_FAIL, EventKind.SHAPE_GUARD, EventKind.INVALIDATE,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_second_answer_at_an_event_works_through_no_other_function(
+    kind: EventKind, grown: tuple[Path, Path]
+) -> None:
+    """The screen answers at each event where somebody stops."""
+    with contextlib.closing(Recording.open(str(grown[0]))) as recording:
+        count = recording.event_count((kind,))
+
+    def asked(path: Path) -> int:
+        with contextlib.closing(Recording.open(str(path))) as recording:
+            moments = [each.moment for each in recording.events((kind,))[:count]]
+        one, other = moments[-1 - count // FEW], moments[-1]  # of one function, and of the next
+        assert one is not None
+        assert other is not None
+        return _calls(path, lambda it: here_lines(it, other), before=lambda it: here_lines(it, one))
+
+    few, many = map(asked, grown)
     assert many < few + _OF_OTHERS * (MANY - FEW), (few, many)
