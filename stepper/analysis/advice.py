@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 
 import msgspec
 
@@ -13,13 +14,13 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import has_computed, slots
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
-from stepper.analysis.sites import program_line
+from stepper.analysis.sites import called_at, program_line
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic
 from stepper.analysis.writers import key_set, stored_at
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
-from stepper.model.datum import UNKNOWN, text_of
+from stepper.model.datum import UNKNOWN, Datum, Many, text_of
 from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStepKind
 from stepper.model.trace import MomentId, Outcome, Phase, SideEffect, Translation
@@ -82,6 +83,9 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
 
 
 _SIZES_OF_DICTS = ("length", "dictionary")
+_PUT_IN = frozenset({"add", "append", "appendleft", "extend", "insert"})
+_TAKE_AWAY = frozenset({"clear", "discard", "pop", "popleft", "remove"})
+"""Methods by which a container only becomes longer, and only shorter."""
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
@@ -189,11 +193,23 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
                 continue
             if self.what in _SIZES_OF_DICTS and _has_the_key(self.recording, effect):
                 continue
+            if self._goes_otherwise(effect):
+                continue
             if changed.leads_to(path) and (
                 effect.kind != "mutation" or changed.steps == path.steps
             ):
                 return effect
         return None
+
+    def _goes_otherwise(self, effect: SideEffect) -> bool:
+        """Whether a change takes elements away, and there are more from entry to entry, or puts
+        some in, and there are fewer: it is not what makes the difference."""
+        method = _method(self.recording, effect) if effect.kind == "mutation" else ""
+        counts = [count for value in self.series.values if (count := _count(value)) is not None]
+        more = [after > before for before, after in pairwise(counts)]
+        if not more or len(counts) < len(self.series.values):
+            return False
+        return (method in _TAKE_AWAY and all(more)) or (method in _PUT_IN and not any(more))
 
     @cached_property
     def kept_inside(self) -> SideEffect | None:
@@ -365,6 +381,23 @@ def spelling_in(recording: Recording, history: History, series: Series) -> Spell
     newest = history.recompilations[series.newest]
     made = None if newest.nearest is None else newest.nearest.translation
     return spelling(recording, newest.translation if made is None else recording.translation(made))
+
+
+def _method(recording: Recording, effect: SideEffect) -> str:
+    """The method whose call is a change; empty: it is no call of one, or not recorded."""
+    if not recording.has(effect.moment):
+        return ""
+    state = recording.state(effect.moment)
+    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
+    called = called_at(state, row)
+    return "" if called is None else called.text.rpartition(".")[2]
+
+
+def _count(value: Datum) -> int | None:
+    """How many elements there are, by a length or by a set as a whole; None: it is neither."""
+    if isinstance(value, Many):
+        return len(value.items)
+    return value if isinstance(value, int) else None
 
 
 def _has_the_key(recording: Recording, effect: SideEffect) -> bool:

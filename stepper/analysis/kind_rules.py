@@ -196,7 +196,8 @@ def entry_for_none(it: Changing) -> str:
     )
 
 
-def _changed_inside(it: Changing) -> str:
+def changed_by_itself(it: Changing) -> str:
+    """What is said of a container that the compiled function changes; empty: it does not."""
     effect = it.changed_inside
     if effect is None:
         return ""
@@ -227,7 +228,7 @@ def _length(it: Changing) -> str:
         return _as_many_arguments(it, _ARGUMENTS.get(it.series.source, _ARGUMENTS["kwargs"]))
     if it.series.kind in _OF_DICTS or it.name.endswith(_MODULES):
         return _keys(it)
-    return _changed_inside(it) or (
+    return changed_by_itself(it) or (
         f"The length of a container is a constant of the graph: {have(it)} {it.name} always with "
         "as many elements, or do what needs all of them outside of the compiled function."
     )
@@ -313,7 +314,7 @@ def _keys(it: Changing) -> str:
         f"{have(it).capitalize()} {it.name} always with the same keys, and with values of the same "
         "kinds: None for what is not there is another kind."
     )
-    return _changed_inside(it) or known
+    return changed_by_itself(it) or known
 
 
 def _submodules(it: Changing) -> str:

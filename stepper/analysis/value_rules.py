@@ -20,7 +20,12 @@ import msgspec
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS
 from stepper.analysis.guarded_names import CONTENT
-from stepper.analysis.kind_rules import each_by_itself, entry_for_none, have
+from stepper.analysis.kind_rules import (
+    changed_by_itself,
+    each_by_itself,
+    entry_for_none,
+    have,
+)
 from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
@@ -30,7 +35,7 @@ from stepper.analysis.taken import taken_from
 from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import place_text
 from stepper.model.change import Dynamic, Setting
-from stepper.model.datum import Complex, Datum, Words, number, text_of
+from stepper.model.datum import Complex, Datum, Many, Words, number, text_of
 from stepper.model.shapes import ShapeStep, ShapeStepKind
 from stepper.model.trace import SideEffect
 from stepper.recording.reader import Recording
@@ -535,6 +540,13 @@ def _mode_of_a_module(it: Changing) -> Advice | None:
     )
 
 
+def _set_changed_inside(it: Changing) -> Advice | None:
+    """A set that the compiled function changes itself: as a whole it is one value."""
+    kinds = {value.kind for value in it.series.values if isinstance(value, Many)}
+    text = changed_by_itself(it) if kinds and kinds <= {"set", "frozenset"} else ""
+    return it.advise(text) if text else None
+
+
 def _each_by_itself(it: Changing) -> Advice | None:
     """Any other value. Of a number that was tried once more in vain nothing is known."""
     if _a_number(it) and not it.entries.wanted:
@@ -568,6 +580,7 @@ VALUE_RULES: dict[str, Rule] = {
         "int of a function mode": _int_of_a_mode,
         "default int": _default_int,
         "mode of a module": _mode_of_a_module,
+        "set changed inside": _set_changed_inside,
         "value": _each_by_itself,
     }.items()
 }

@@ -340,3 +340,48 @@ def global_that_another_sets(run: Run) -> None:
     for size in (2, 3, 4):
         note_the_size(ones(size))
         cut_to_the_noted_size(ones(8), NOTED["size"] if run.remedied else 0)
+
+
+TAGS: set[str] = set()
+
+
+@case(
+    "", "why-recompile",
+    cause="TAGS changes: set(), {'tag'}",
+    advice="TAGS is changed by the compiled function itself at",
+    counts=(2, 1),
+)  # fmt: skip
+def tags_noted_in_a_set(run: Run) -> None:
+    TAGS.clear()
+
+    @run.compile
+    def note_the_tag(x: Any) -> Any:
+        if not run.remedied:
+            TAGS.add("tag")  # cause
+        return x * 2
+
+    for _ in range(3):
+        note_the_tag(ones(2))
+        TAGS.add("tag")
+
+
+@case(
+    "", "why-recompile",
+    cause="TAGS changes: set(), {'0'}, {",
+    advice="Each value of TAGS is compiled by itself",
+    counts=(3, 1),
+    never=("is changed by the compiled function itself",),
+)  # fmt: skip
+def tags_that_the_program_puts_in(run: Run) -> None:
+    """The compiled function takes some away, and there are more from call to call."""
+    TAGS.clear()
+
+    @run.compile
+    def weigh_by_tags(x: Any) -> Any:
+        TAGS.discard("none")  # cause
+        return x * 2
+
+    for number in range(3):
+        weigh_by_tags(ones(2))
+        if not run.remedied:
+            TAGS.add(str(number))
