@@ -82,9 +82,16 @@ class Entries(msgspec.Struct, frozen=True, dict=True):
         ]
 
 
-_SIZES_OF_DICTS = ("length", "dictionary")
-_PUT_IN = frozenset({"add", "append", "appendleft", "extend", "insert"})
-_TAKE_AWAY = frozenset({"clear", "discard", "pop", "popleft", "remove"})
+_SIZES_OF_DICTS = ("length", "dictionary", "keys")
+
+
+def _calls_of(*methods: str) -> frozenset[str]:
+    """How Dynamo's trackers of methods are written, and the native engine's changes."""
+    return frozenset(f".{name}{call}" for name in methods for call in ("", "(…)"))
+
+
+_PUT_IN = _calls_of("add", "append", "appendleft", "extend", "insert")
+_TAKE_AWAY = _calls_of("clear", "discard", "pop", "popleft", "remove")
 """Methods by which a container only becomes longer, and only shorter."""
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
 _LEFT = re.compile(r"___stack\d+\b")
@@ -384,13 +391,16 @@ def spelling_in(recording: Recording, history: History, series: Series) -> Spell
 
 
 def _method(recording: Recording, effect: SideEffect) -> str:
-    """The method whose call is a change; empty: it is no call of one, or not recorded."""
+    """The method whose call is a change, as its engine writes it; empty: it is no call of one, or
+    that is not recorded."""
+    if effect.how in _PUT_IN | _TAKE_AWAY:
+        return effect.how
     if not recording.has(effect.moment):
         return ""
     state = recording.state(effect.moment)
     row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
     called = called_at(state, row)
-    return "" if called is None else called.text.rpartition(".")[2]
+    return "" if called is None else called.text
 
 
 def _count(value: Datum) -> int | None:
@@ -403,7 +413,7 @@ def _count(value: Datum) -> int | None:
 def _has_the_key(recording: Recording, effect: SideEffect) -> bool:
     """Whether a change of a dictionary is that of a key which it has: another value."""
     key = key_set(recording, effect)
-    listed = f"list(dict.keys({effect.name}))"
+    listed = (f"list(dict.keys({effect.name}))", f"list({effect.name})")  # Dynamo's, and native's
     return bool(key) and any(
         key in part.partition(" == ")[2].strip("[]").split(", ")
         for guard in recording.guards(None, attempt=effect.attempt)

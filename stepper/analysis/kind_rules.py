@@ -689,7 +689,7 @@ _ROWS: dict[str, _Row] = {
     "class made again": _Row(_class_again, "type"),
     "type": _Row(_type, "type"),
     "length": _Row(_length, "length"),
-    "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH")),
+    "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH", "DICT_KEYS")),
     "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR", "DICT_CONTAINS")),
     "stride": _Row(_stride, "stride"),
     "few objects": _Row(_few_objects, "object"),

@@ -7,6 +7,8 @@ from collections.abc import Callable
 
 import pytest
 
+from stepper.analysis.recompile_advice import advise
+from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
 from stepper.analysis.sources import unscoped
 from stepper.model.datum import text_of
@@ -101,12 +103,50 @@ f(x, [1]); f(x, [1, 2])
 def f(x, d): return x * d["a"]
 f(x, {"a": 1}); f(x, {"a": 1, "b": 2})
 """,
+    "names value {1} {1, 2}": """
+@compiled
+def f(x, names): return x * len(names)
+f(x, {1}); f(x, {1, 2})
+""",
     "c type C int": """
 @compiled
 def f(x, c): return x + isinstance(c, C)
 f(x, c); f(x, 3)
 """,
 }
+
+CONTAINERS = """
+kept, names, counted = {}, set(), {"a": 1}
+
+@compiled
+def by_keys(x, d): return x * len(d)
+by_keys(x, {"a": 1}); by_keys(x, {"b": 1})
+
+@compiled
+def keeps(x, k):
+    kept[k] = x * 2
+    return kept[k] + 1
+keeps(x, "k"); keeps(x, "k")
+
+@compiled
+def notes(x, k):
+    names.add(k)
+    return x * 2
+notes(x, "k"); notes(x, "k")
+
+@compiled
+def takes_away(x):
+    names.discard("other")
+    return x * 2
+takes_away(x); names.add("more"); takes_away(x)
+
+@compiled
+def sets_what_is_there(x):
+    counted["a"] = 2
+    return x * len(counted)
+sets_what_is_there(x); counted["b"] = 1; sets_what_is_there(x)
+"""
+BY_ITSELF = "is changed by the compiled function itself"
 
 
 @pytest.fixture
@@ -136,3 +176,17 @@ def test_a_guard_says_in_what_it_fails(
 ) -> None:
     found = told(PROGRAMS[said], *options)
     assert [each for each in found if each.startswith(said)], found
+
+
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
+def test_of_a_container_it_is_said_whether_the_function_changes_it_itself(
+    recorded: Recorded, program: Callable[[str], str], engine: str
+) -> None:
+    recording = recorded(program(HEAD + CONTAINERS), "--engine", engine)
+    advised = {
+        history.name: " ".join(each.text for each in advise(recording, history))
+        for history in histories(recording, recompilations(recording))
+    }
+    assert advised.keys() == {"by_keys", "keeps", "notes", "takes_away", "sets_what_is_there"}
+    assert all(advised.values())
+    assert {name for name, text in advised.items() if BY_ITSELF in text} == {"keeps", "notes"}

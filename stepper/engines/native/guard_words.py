@@ -14,7 +14,7 @@ from stepper.engines.common.shape_conditions import SHAPE_ENV, same_object_as
 from stepper.engines.common.words import object_text
 from stepper.engines.native.entry_guards import expected_meta, expected_text
 from stepper.model.cache import GuardRow, Verdict
-from stepper.model.datum import UNKNOWN, Datum, Tensor, Words, datum
+from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, datum
 from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.native.guards.guard import Constant, ExpectedTensor, GuardPart
 from stepper.native.guards.scope import has_hooks
@@ -82,6 +82,10 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         another = text == expected_text(part) or text[0] == "<"
         found = Words(text.strip("<>"), another=True) if another else Words(text)
         return (Difference("object", expected, found),)
+    if part.kind == "DICT_KEYS" and isinstance(value, (set, frozenset)):
+        if isinstance(expected, Many):  # a list, as they were met
+            expected = Many("set", expected.items)
+        return (Difference("value", expected, datum(set(value), object_text)),)
     if part.kind == "DICT_KEYS":
         return (Difference("keys", expected, datum(list(value), object_text)),)
     return _of_a_module(part, value) if part.kind == "NN_MODULE" else ()
