@@ -711,7 +711,7 @@ _ROWS: dict[str, _Row] = {
     "not there": _Row(_reached, kinds=("", "TENSOR_MATCH", *_OF_VALUES)),
     "value unread": _Row(_unread, kinds=("EQUALS_MATCH", "TRUE_MATCH", "FALSE_MATCH")),
     "object that died": _Row(_died, kinds=("INVALID",)),
-    "marks": _Row(_marks, kinds=("DIMENSION_DYNAMIC_MARKING_GUARD",)),
+    "marks": _Row(_marks, "marks", ("DIMENSION_DYNAMIC_MARKING_GUARD",)),
 }
 _KNOWN = frozenset(row.what for row in _ROWS.values())
 

@@ -103,6 +103,31 @@ f(x, [1]); f(x, [1, 2])
 def f(x, d): return x * d["a"]
 f(x, {"a": 1}); f(x, {"a": 1, "b": 2})
 """,
+    "x marks none dimensions [0]": """
+@compiled
+def f(x): return x * 3
+f(x); torch._dynamo.mark_dynamic(x, 0); f(x)
+""",
+    "way.__code__ object function one.<locals>.way way at": """
+def one():
+    def way(x): return x + 1
+    return way
+def two():
+    def way(x): return x + 2
+    return way
+@compiled
+def f(x, way): return way(x)
+f(x, one()); f(x, two())
+""",
+    "way type function partial": """
+import functools
+def one():
+    def way(x): return x + 1
+    return way
+@compiled
+def f(x, way): return way(x)
+f(x, one()); f(x, functools.partial(torch.add, 1))
+""",
     "names value {1} {1, 2}": """
 @compiled
 def f(x, names): return x * len(names)

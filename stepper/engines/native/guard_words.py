@@ -26,6 +26,8 @@ _IDENTITY = frozenset(
     }
 )  # fmt: skip
 _VALUE = frozenset({"CONSTANT_MATCH", "EQUALS_MATCH"})
+_MARKS = "_dynamo_dynamic_indices"
+"""Where `mark_dynamic` keeps what it is told of a tensor."""
 
 
 class Said(NamedTuple):
@@ -58,7 +60,7 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         return tuple(_of_the_world(part))
     value, expected = said.value, _expected(part)
     if isinstance(expected, Tensor):
-        return tensor_differences(expected, value) or _of_dispatch(value)
+        return tensor_differences(expected, value) or _of_marks(part, value) or _of_dispatch(value)
     if part.kind == "NO_ALIASING":
         return _of_a_pair(value)
     if part.kind == "DUPLICATE_INPUT":
@@ -77,6 +79,8 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         return (Difference("value", expected, datum(value, object_text)),)
     if part.kind == "FUNCTION_MATCH" and f", {id(value)})" in part.code[0]:
         return (Difference("object", expected, _code(value), source=f"{part.name}.__code__"),)
+    if part.kind == "CLOSURE_MATCH":
+        return _of_a_function(part, value, expected)
     if part.kind in _IDENTITY and not any(f", {id(value)})" in code for code in part.code):
         text = object_text(value)
         another = text == expected_text(part) or text[0] == "<"
@@ -91,14 +95,31 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
     return _of_a_module(part, value) if part.kind == "NN_MODULE" else ()
 
 
+def _of_a_function(part: GuardPart, value: object, expected: Datum) -> tuple[Difference, ...]:
+    """A function, known by its code, that is another, of other code, or of another module."""
+    if not isinstance(value, FunctionType):
+        return (Difference("type", Words("function"), Words(class_name(type(value)))),)
+    if any(f", {id(value.__code__)})" in code for code in part.code):
+        return (Difference("object", expected, Words(object_text(value), another=True)),)
+    return (Difference("object", expected, _code(value), source=f"{part.name}.__code__"),)
+
+
 def _code(function: FunctionType) -> Words:
     code = function.__code__
     return Words(f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}")
 
 
+def _of_marks(part: GuardPart, tensor: object) -> tuple[Difference, ...]:
+    """A tensor with marks that differs in nothing else, where one without was asked for."""
+    marks = vars(tensor).get(_MARKS) if isinstance(tensor, torch.Tensor) else None
+    if marks is None or f"hasattr({part.name}, {_MARKS!r}) == False" not in part.code:
+        return ()
+    return (Difference("marks", Words("none"), Words(f"dimensions {sorted(marks)}")),)
+
+
 def _of_dispatch(tensor: object) -> tuple[Difference, ...]:
     """A tensor that differs in nothing else has other dispatch keys, unless marks are asked for."""
-    if not isinstance(tensor, torch.Tensor) or "_dynamo_dynamic_indices" in vars(tensor):
+    if not isinstance(tensor, torch.Tensor) or _MARKS in vars(tensor):
         return ()
     if torch.Tensor.is_inference(tensor):
         return (Difference("inference tensor", False, True),)
