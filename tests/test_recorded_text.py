@@ -29,6 +29,7 @@ IN_ANALYSIS = {
     "advice.py": {
         "": "torch's sources",
         "_has_the_key": "the compiler's: a guard's code",
+        "_is_put_later": "torch's sources",
         "unmet": "the compiler's: a condition",
         "left_by": "torch's sources",
         "goes_on_with": "torch's sources",
@@ -52,6 +53,7 @@ IN_ANALYSIS = {
     },
     "break_rules.py": {
         "_functional": "torch's: what is called",
+        "_drawn_by_numpy": "torch's: the context of a break",
         "_quantized": "torch's: the context of a break",
         "": "torch's: what is called, the program's: a statement",
         "_about_what_is_called": "torch's kind of a break",
@@ -350,13 +352,17 @@ IN_ANALYSIS = {
         "_tensor": "torch's sources",
         "_zero_one_condition": "torch's sources",
     },
-    "unmet_guards.py": {"installed": "torch's sources"},
+    "slice_bounds.py": {"bounds_a_slice": "CPython's names of instructions"},
+    "unmet_guards.py": {
+        "installed": "torch's sources",
+        "_no_longer_one": "the compiler's: a guard's code",
+    },
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {
         "_fixing": "the compiler's: a condition",
         "": "torch's sources",
         "_order_of_keys": "torch's sources",
-        "_instead": "torch's sources",
+        "_is_attribute_of_a_module": "torch's sources",
         "_of_an_optimizer": "torch's sources",
         "_mode_of_a_module": "torch's sources",
         "_constant_anyway": "torch's sources",

@@ -16,7 +16,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import called_at, program_line
 from stepper.analysis.sources import path_of, unscoped
-from stepper.analysis.wanted import Wanted, symbolic
+from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.analysis.writers import key_set, stored_at
 from stepper.client.text import place_text, plural, short_name
 from stepper.model.change import Change
@@ -220,8 +220,8 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @cached_property
     def kept_inside(self) -> SideEffect | None:
-        """How the compiled function itself puts it into a container, under a constant key; None: it
-        does not."""
+        """How the compiled function itself puts it into a container, under a constant key or as an
+        element that was not there at first; None: it does not."""
         path = path_of(self.series.source)
         if path is None:
             return None
@@ -232,7 +232,18 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             stored = stored_at(self.recording, effect)
             if stored is not None and same(stored, path):
                 return effect
+            if path.steps and same(of, path.before) and self._is_put_later:
+                return effect
         return None
+
+    @property
+    def _is_put_later(self) -> bool:
+        """Whether it is an element that the first entry does not look at, as it would one that was
+        there when nothing had been compiled."""
+        if not self.entries.made or not self.series.source.endswith("]"):
+            return False
+        first = wanted_by(self.recording, self.entries.made[0])
+        return all(source != self.series.source for source, _ in first)
 
     @property
     def replaced_inside(self) -> SideEffect | None:

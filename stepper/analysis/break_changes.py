@@ -285,6 +285,10 @@ _WORDS = {
         "make the object before the compiled function, and pass it in"
     ),
     "torch.Generator method": "seed the generator before the compiled function",
+    "Shape mismatch with out= tensor variant": (
+        "hand over for out= a tensor that has the shape of the result already; or call it without "
+        "out=, and keep what it returns"
+    ),
     "torch.* op returned non-Tensor": ("ask before the compiled function, and pass what it says"),
     "Attempted to wrap sparse Tensor": "keep sparse tensors outside of the compiled function",
     "Attempted to wrap sparse Tensor with VariableTracker": (

@@ -59,6 +59,14 @@ _METHOD = re.compile(r"^call_method \S+ (\w+) ")
 _WRITING = re.compile(
     r"^call_method \w+\((?:TextIOWrapper|Buffered\w+|FileIO)\) (?:write|writelines|flush) "
 )
+_OF_A_GENERATOR = re.compile(r"call_method \w+\(Generator\) (\w+) ")
+_DRAWING = frozenset(
+    {
+        "beta", "binomial", "choice", "exponential", "gamma", "integers", "normal", "permutation",
+        "poisson", "random", "shuffle", "standard_normal", "uniform",
+    }
+)  # fmt: skip
+"""Methods of numpy's random generators; those of torch's have other names."""
 _NAMESPACE = "<class 'types.SimpleNamespace'>"
 _OPAQUE = "An opaque object was created in the middle of the program."
 _OPERATIONS = frozenset(
@@ -339,8 +347,10 @@ def _inside_library(broken: Broken) -> Remedy | None:
     setting = _setting(broken)
     whose = "" if broken.of_dynamo else "the line is a library's: "
     words = f"{whose}take {{source}} out of the compiled function, or do without"
+    # What the library does next is not known where Dynamo has not gone on with it.
+    unless = _ONLY_COMPUTED.get(setting, "")
     return Remedy(
-        f"{words}; or {{setting}}" if setting else words, setting, source=broken.leads_there
+        f"{words}; or{unless} {{setting}}" if setting else words, setting, source=broken.leads_there
     )
 
 
@@ -368,7 +378,9 @@ def _of_torch_without_fake(broken: Broken) -> Remedy | None:
 
 def _drawn_by_numpy(broken: Broken) -> Remedy | None:
     """A random number of numpy's."""
-    if broken.kind != _OF_NUMPY or " of RandomState(" not in broken.explanation:
+    of_a_state = broken.kind == _OF_NUMPY and " of RandomState(" in broken.explanation
+    said = _OF_A_GENERATOR.match(broken.context) if broken.kind == _METHOD_CALL else None
+    if not of_a_state and (said is None or said[1] not in _DRAWING):
         return None
     return Remedy(
         "draw it before the compiled function, and hand it over as a tensor; or draw it with torch "
@@ -444,8 +456,10 @@ def _operation_in_c(broken: Broken) -> Remedy | None:
 
 
 def _generator(broken: Broken) -> Remedy | None:
-    """A generator of random numbers is made: as an input no graph could have it, either."""
-    if broken.kind != _OPAQUE or ".Generator'" not in broken.context:
+    """A generator of random numbers is made, or handed over: no graph could have it."""
+    made = broken.kind == _OPAQUE and ".Generator'" in broken.context
+    handed_over = broken.kind == _TO_PROXY and "(Generator)" in broken.context
+    if not made and not handed_over:
         return None
     return Remedy(
         "draw without a generator of its own (torch.manual_seed before the call), or outside of "
@@ -472,6 +486,11 @@ def _backward(broken: Broken) -> Remedy | None:
 
 
 _BACKWARD = "Unsupported Tensor.backward() call"
+_ONLY_COMPUTED = {
+    "capture_scalar_outputs": ", where the library only computes with the number,",
+    "capture_dynamic_output_shape_ops": ", where the library decides nothing by the size,",
+}
+"""On what condition a setting avoids a break in a library."""
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
 _OF_EACH = re.compile(r"\b(any|all)\(")

@@ -37,7 +37,7 @@ _NO_NUMBER = "Could not extract specialized integer from data-dependent"
 DECIDING = frozenset({"gaussian_nll_loss"})
 """Functions of torch.nn.functional that decide by what is in their arguments."""
 _TENSORS = frozenset({"TensorVariable", "LazyVariableTracker"})
-_MATH = ("G['math'].", "G['__import_math'].")
+_MATH = re.compile(r"G\['(?:__import_\w+'\]\.)?(?:__import_)?math(?:'\])?\.")
 _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 
 
@@ -325,7 +325,7 @@ def _as_number(broken: Broken) -> Remedy | None:
 
 def _mathematics(broken: Broken) -> Remedy | None:
     """A function of Python's module math takes a tensor."""
-    if broken.kind != _OPERATOR or not broken.called.startswith(_MATH):
+    if broken.kind != _OPERATOR or not _MATH.match(broken.called):
         return None
     return Remedy("use the function of torch instead of that of math")
 

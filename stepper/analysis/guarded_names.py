@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import islice
 
+from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import spelled, unscoped
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
@@ -57,7 +59,10 @@ def closed_over(recording: Recording, item: Translation) -> dict[str, str]:
     sources: `n2 of cl` for the content of a cell of `cl`, also of a function within that."""
     names: dict[str, str] = {}
     attempts = recording.attempts(item.id)
-    for frame in recording.frames(attempts[-1].id)[1:_MOST_FRAMES] if attempts else []:
+    frames = recording.frames(attempts[-1].id)[1:] if attempts else []
+    later = frames[_MOST_FRAMES:]  # of these only the program's: torch has many
+    own = (each for each in later if not in_torch(recording.code(each.code).filename))
+    for frame in (*frames[:_MOST_FRAMES], *islice(own, _MOST_FRAMES)):
         if not recording.has(frame.first_moment):
             continue
         state = recording.state(frame.first_moment)

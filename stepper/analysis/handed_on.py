@@ -32,6 +32,8 @@ from stepper.support.pythons_own import is_own_file_anywhere
 _HANDED = frozenset({"args", "kwargs", "kwds", "flat_args"})
 """What such a function's own arguments are called."""
 _SELF = "self"
+_WHOLE = frozenset({"L['fn']", "L['fn'].__self__"})
+"""The module whose `forward` torch's own function wraps."""
 _MOST_FRAMES = 100
 _OF_METHOD = ".__self__"
 _STAND_IN = re.compile(r"___named(\d+)")
@@ -54,6 +56,19 @@ def names_inside(recording: Recording, item: Translation) -> dict[str, str]:
         found = {name: value.source for name, value in values.items() if value and value.source}
         whole = _whole(found.get(_SELF, ""))
         return {**found, _SELF: whole} if whole else found
+    return _module_alone(recording, item)
+
+
+def _module_alone(recording: Recording, item: Translation) -> dict[str, str]:
+    """`self` of the `forward` that torch's own function calls, where it is handed nothing."""
+    if not in_torch(item.filename):
+        return {}
+    for frame in recording.frames_inlined(item.id)[1:_MOST_FRAMES]:
+        if recording.has(frame.first_moment):
+            state = recording.state(frame.first_moment)
+            value = state.values.get(state.top.locals.get(_SELF, 0))
+            if value is not None and value.source in _WHOLE:
+                return {_SELF: value.source}
     return {}
 
 

@@ -71,13 +71,18 @@ def _dtype(it: Changing) -> str:
         return (
             f"A dtype is never a symbol: {it.name} is complex in one call, which has its own entry."
         )
-    if any(is_parameter(it, each) for each in (it.series.source, *it.series.likewise)):
+    if _of_a_parameter(it):
         return (
             "A dtype is never a symbol, and that of a parameter or buffer has changed: the module "
             "was cast, or has another one in its place, between the calls. Do that before the "
             "first, or accept an entry for each dtype."
         )
     return _one_dtype(it, "to(torch.{})")
+
+
+def _of_a_parameter(it: Changing) -> bool:
+    """Whether it is a parameter or a buffer, or changes together with one."""
+    return any(is_parameter(it, each) for each in (it.series.source, *it.series.likewise))
 
 
 def _numpy_dtype(it: Changing) -> str:
@@ -120,6 +125,12 @@ def _base(it: Changing) -> str:
 
 
 def _device(it: Changing) -> str:
+    if _of_a_parameter(it):
+        return (
+            "A device is a constant of the graph, and that of a parameter or buffer has changed: "
+            "the module was moved, or has another one in its place, between the calls. Do that "
+            "before the first, or accept an entry for each device."
+        )
     return f"Move {it.name} to one device before the call."
 
 
@@ -460,7 +471,8 @@ def _same_tensor(it: Changing) -> str:
 def _backend(it: Changing) -> str:
     return (
         "All compiled versions of a function share the cache of its code. Use one backend object "
-        "for it, or a copy of the function for each backend."
+        "for it, with the same dynamic, mode and options each time (with others torch.compile "
+        "makes another of it), or a copy of the function for each."
     )
 
 
@@ -587,8 +599,8 @@ def _reached(it: Changing) -> str:
     tensor = it.series.kind == "TENSOR_MATCH"
     there = ", and with a tensor there: None would take an entry, too" if tensor else ""
     return (
-        f"{it.name} was there when the entry was made, and is not in another call: hand over what "
-        f"it is taken from always with the same keys and attributes{there}."
+        f"{it.name} was there when the entry was made, and is not in another call: "
+        f"{have(it)} what it is taken from always with the same keys and attributes{there}."
     )
 
 

@@ -39,7 +39,9 @@ _UNSURE = frozenset({"0/1", "0/1 condition"})
 _SIZE_MADE = "size made dynamic"
 _LEFT = "left by a break"
 _AT_ONCE = "all at once"
-_FOR_ONE = frozenset({"number made dynamic", _SIZE_MADE})
+_FOR_ONE = frozenset(
+    {"number made dynamic", "number, dynamic later", _SIZE_MADE, "size, dynamic later"}
+)
 """Rules whose advice saves the entry for the first value, if nothing else needs it."""
 _OF_ELEMENTS = frozenset({"length", "keys"})
 """Rules by which a container is to have the same elements in each call."""
@@ -270,10 +272,13 @@ def advice_against(recording: Recording, item: Translation) -> list[Advice]:
 def _told(found: list[Advice], advice: Advice) -> bool:
     """Whether a condition on a size is advised on that is 0 or 1, and the size itself has been; or
     a stride, and another one of the tensor has been; or a break that has been; or an element that
-    is missing, and the number of the elements has been; or what a function's code is, where that it
+    is missing, and the number of the elements has been; or that number, where the whole is a
+    constant that has been; or what a function's code is, where that it
     has one has been, or the other way round."""
     if advice.rule == "left by a break":
         return any(each.rule == advice.rule for each in found)
+    if advice.rule == "length" and any(_is_value(each, advice.source) for each in found):
+        return True
     if advice.source.endswith(CODE) and any(each.source == advice.source for each in found):
         return True
     if advice.rule == "not there":
@@ -285,6 +290,10 @@ def _told(found: list[Advice], advice: Advice) -> bool:
     return advice.rule == "0/1 condition" and any(
         each.rule == "0/1" and advice.source == _size(each) for each in found
     )
+
+
+def _is_value(advice: Advice, source: str) -> bool:
+    return (advice.rule, advice.source) == ("value", source)
 
 
 def _size(of: Advice | Series) -> str:

@@ -99,6 +99,7 @@ _A_TENSOR = Words(A_TENSOR)
 _OF_NUMPY = Words("a value of numpy")
 """An array or a number: Dynamo takes both as tensors, and has one guard for them."""
 _NONE = Words("NoneType")
+_NUMBERS = (int, float)
 _FEW = 8
 """Entries of which all are looked into for the nearest: as many as Dynamo lets a function have."""
 _WANTED = 512
@@ -280,6 +281,9 @@ def _serves(wanted: Wanted, what: tuple[str, Aspect], actual: Datum) -> bool:
     if aspect.what == "value" and known == UNKNOWN and type(actual) in (Words, Many, Tensor):
         # Of what is more than a plain value an entry wants the type, or something of its parts.
         return (source, Aspect("type")) in wanted or (source, Aspect("length")) in wanted
+    if aspect.what == "value" and known == UNKNOWN and type(actual) in _NUMBERS:
+        kind = wanted.get((source, Aspect("type")))  # a number that is a symbol: of its type only
+        return kind == Words(type(actual).__name__)
     if (aspect.what, actual) == ("type", _NONE):
         return wanted.get((source, Aspect("value")), UNKNOWN) is None
     return alike(known, actual)

@@ -372,6 +372,32 @@ def _nothing_dynamic(it: Changing) -> Advice | None:
     )
 
 
+def dynamic_later(it: Changing) -> Advice | None:
+    """What is a symbol in an entry that was compiled where all sizes are to be, behind one that was
+    not."""
+    symbol, entry = it.as_symbol
+    known = it.sizes if it.what == "size" else it.sizes_of(it.series.source)
+    made = next((size for size in known if size.translation.compile_id == entry), None)
+    if not symbol or made is None or made.why is not Why.DYNAMIC or it.unmet:
+        return None
+    before = [
+        item
+        for item in it.entries.made
+        if item.id < made.translation.id and item.dynamic is not True
+    ]
+    if not before:
+        return None
+    dynamic = Dynamic(it.history.capabilities.compile)
+    setting = " (or assume_static_by_default off)" if it.history.capabilities.dynamo_config else ""
+    return it.advise(
+        f"{it.changing} is a symbol in {entry}, which was compiled with dynamic=True{setting}, and "
+        f"a number in {before[-1].compile_id}, which was compiled without that: have it so at the "
+        f"first call: {dynamic}.",
+        f"{entry} was made so, and {before[-1].compile_id} was not",
+        (dynamic,),
+    )
+
+
 def _automatic(it: Changing) -> Advice | None:
     """A size that is a symbol in a later entry."""
     symbol, entry = it.as_symbol
@@ -620,6 +646,7 @@ SIZE_RULES: dict[str, Rule] = {
             "mark_static": _static,
             "0/1": _zero_one,
             "size, nothing dynamic": _nothing_dynamic,
+            "size, dynamic later": dynamic_later,
             "size made dynamic": _automatic,
             "size, not made again": _not_made,
         }.items()

@@ -36,8 +36,11 @@ _HANDED = re.compile(r"___stack(\d+)\Z")
 _LEFT = re.compile(r"L\['___stack(\d+)'\]\Z")
 """What a function that goes on is handed of what stood on the stack."""
 _BUILTIN = re.compile(r"G\['__builtins_dict___\d+'\]\['(\w+)'\]\Z")
-_OF_TORCH = re.compile(r"G\['(?:torch|F)'\](?:\.nn\.functional)?\.(\w+)\Z")
-_IN_MODULE = re.compile(r"G\['(?:__import_)?(math|random)'\]\.(\w+)\Z")
+_ELSEWHERE = r"G\['(?:__import_\w+'\]\.)?"
+"""How the source of a global begins: one of the module of a function that is inlined is an
+attribute of that module."""
+_OF_TORCH = re.compile(rf"{_ELSEWHERE}(?:torch|F)(?:'\])?(?:\.nn\.functional)?\.(\w+)\Z")
+_IN_MODULE = re.compile(rf"{_ELSEWHERE}(?:__import_)?(math|random)(?:'\])?\.(\w+)\Z")
 _FUNCTIONS = frozenset(
     {
         "bin", "chr", "complex", "divmod", "frozenset", "hash", "hex", "id", "oct", "print",

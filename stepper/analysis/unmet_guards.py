@@ -11,7 +11,7 @@ import msgspec
 
 from stepper.analysis.conditions import LEAVES, as_installed, decided_by
 from stepper.analysis.origins import Origin
-from stepper.analysis.reasons import Reason
+from stepper.analysis.reasons import Reason, parse_reason
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
 from stepper.analysis.sources import CODE, spelled, unscoped
 from stepper.analysis.walks import expressions_in, source_of
@@ -54,6 +54,10 @@ _IN_INFERENCE = frozenset({"inference", "inference mode"})
 _THERE, _TAKEN = Words("there"), Words("taken away by inference mode")
 _OF_SEVERAL = frozenset({"OBJECT_ALIASING", "DUPLICATE_INPUT", "NO_ALIASING"})
 """Kinds of guards that say another expression than the one they are on."""
+_SAME_OBJECT = "OBJECT_ALIASING"
+_ANOTHER = Words("another object")
+_IS, _AND = " is ", "; "
+"""In the words of a guard in Python, and between those of several."""
 _OF_NAN = frozenset({"FLOAT_IS_NAN", "COMPLEX_IS_NAN"})
 _TENSOR = "TENSOR_MATCH"
 _STATE_APART = frozenset(itertools.chain.from_iterable(_OF_STATE.values()))
@@ -215,6 +219,9 @@ def failure_at(
             differences = tuple(Difference(each.what) for each in words.differences)
     if guard.kind in _OF_NAN and not differences:
         differences = (Difference("value", Words("nan"), literal(text_of(check.actual))),)
+    same = ""
+    if guard.kind in LEAVES and not differences and _IS in check.failure(guard):
+        same, differences = _no_longer_one(check.failure(guard))
     if guard.kind in _OF_SEVERAL:
         differences = tuple(
             msgspec.structs.replace(
@@ -223,8 +230,8 @@ def failure_at(
             for each in differences
         )
     return Failure(
-        kind=guard.kind,
-        source=next((each.source for each in differences), "") or source_of(guard),
+        kind=_SAME_OBJECT if same else guard.kind,
+        source=next((each.source for each in differences), "") or same or source_of(guard),
         differences=differences or ((Difference("global state"),) if state else ()),
         words="" if check.differences else check.failure(guard),
         user_line=guard.user_line,
@@ -236,6 +243,21 @@ def failure_at(
         behind=behind,
         find_text=partial(check.failure, guard) if check.differences else None,
     )
+
+
+def _no_longer_one(words: str) -> tuple[str, tuple[Difference, ...]]:
+    """What is another object, of a guard in Python by which several pairs of values are one object
+    each; empty: it is about something else. Of several pairs that fail it is what all of them
+    have."""
+    reasons = [parse_reason(part) for part in words.split(_AND)]
+    if any(each.kind != _SAME_OBJECT for each in reasons):
+        return "", ()
+    pairs = [
+        (each.source, unscoped(text_of(by.expected))) for each in reasons for by in each.differences
+    ]
+    both = set(pairs[0]).intersection(*pairs)
+    source, other = pairs[0] if pairs[0][0] in both else pairs[0][::-1]
+    return source, (Difference("identity", _spelled(Words(other)), _ANOTHER),)
 
 
 def _spelled(expression: Datum) -> Words:

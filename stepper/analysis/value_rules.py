@@ -29,7 +29,8 @@ from stepper.analysis.kind_rules import (
 from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
-from stepper.analysis.size_rules import NOTHING_DYNAMIC
+from stepper.analysis.size_rules import NOTHING_DYNAMIC, dynamic_later
+from stepper.analysis.slice_bounds import bounds_a_slice
 from stepper.analysis.sources import FUNCTION_MODE, path_of, unscoped
 from stepper.analysis.taken import taken_from
 from stepper.analysis.unmet_guards import Failure
@@ -43,8 +44,9 @@ from stepper.recording.reader import Recording
 _ATTRIBUTES_ARE_SYMBOLS = Setting("allow_unspec_int_on_nn_module", True)
 _OF_A_MODULE = "nn_module"
 """The end of Dynamo's names for the scopes of guards on what belongs to an nn.Module."""
-_OF_A_HOOK = re.compile(r"\._\w+_hooks\[")
-"""A module leads there, but what is kept there is no module's own."""
+_OF_A_SUBMODULE = re.compile(r"[LG]\['\w+'\](?:\.__self__|\._modules\['[^']*'\])*\.\w+")
+"""An attribute of a module itself: a module leads to others of its attributes, too, and to what its
+class has."""
 _OPTIMIZER = os.path.join("torch", "optim", "")
 _SCHEDULED = re.compile(r"param_groups\[\d+\](?!\['lr'\]$)")
 """What an optimizer has for its parameters, but how fast it learns."""
@@ -57,8 +59,6 @@ _DEVICE = "DEFAULT_DEVICE"
 _NOT_FINITE = frozenset(map(Words, ("inf", "-inf", "nan")))
 _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
-_SLICES = frozenset({"BUILD_SLICE", "BINARY_SLICE", "STORE_SLICE"})
-_MAKING_AN_INDEX = frozenset({"BUILD_SLICE", "BUILD_TUPLE"})
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _OR_IN_A_TENSOR = ", or keep it in a tensor"
 _TO_COMPUTE_WITH = "where the program only computes with it"
@@ -267,6 +267,12 @@ def _not_made(it: Changing) -> Advice | None:
     )
 
 
+def _dynamic_later(it: Changing) -> Advice | None:
+    """A number that is an input of an entry which was compiled where numbers are to be inputs,
+    behind one that was not."""
+    return dynamic_later(it) if _a_number(it) else None
+
+
 def _automatic(it: Changing) -> Advice | None:
     """A number that is an input of the graph in a later entry."""
     symbol, entry = it.as_symbol if _a_number(it) else ("", "")
@@ -386,7 +392,7 @@ def _instead(it: Changing) -> str:
         )
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
-        how = "" if _OF_A_HOOK.search(it.series.source) else " (register_buffer)"
+        how = " (register_buffer)" if _is_attribute_of_a_module(it) else ""
         return f"Keep {it.name} in a tensor{how}, {_TO_COMPUTE_WITH}{outside}."
     effect = it.changed_inside
     set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
@@ -493,17 +499,14 @@ def _taken(it: Changing) -> set[str]:
 
 
 def _bounds_a_slice(it: Changing) -> bool:
-    """Whether the line that asks for the number makes a slice: a tensor's value would be taken."""
-    for origin in _origins(it):
-        if it.recording.has(origin.moment):
-            moment = it.recording.moment(origin.moment)
-            rows = it.recording.code(it.recording.frame(moment.frame).code).instructions
-            begin, line = moment.ip, rows[moment.ip].line
-            while begin and rows[begin - 1].opname in _MAKING_AN_INDEX:
-                begin -= 1  # a number is asked for where it is used
-            if any(row.opname in _SLICES and row.line == line for row in rows[begin:]):
-                return True
-    return False
+    """Whether the number, or what is computed with it, bounds a slice: a tensor's value would be
+    taken there."""
+    return any(
+        failure.origin is not None
+        and it.recording.has(failure.origin.moment)
+        and bounds_a_slice(it.recording, failure.origin.moment, failure.source)
+        for failure in _failures(it)
+    )
 
 
 def _is_handed_on(it: Changing) -> bool:
@@ -526,6 +529,16 @@ def _belongs_to_a_module(it: Changing) -> bool:
                     guarded = path_of(guard.source)
                     if guarded is not None and guarded.leads_to(path):
                         return True
+    return False
+
+
+def _is_attribute_of_a_module(it: Changing) -> bool:
+    """Whether it is one of the module's own, which could be a buffer there."""
+    for item in it.entries.made[-1:]:
+        for attempt in it.recording.attempts(item.id)[-1:]:
+            for guard in it.recording.guards(None, attempt=attempt.id):
+                if unscoped(guard.source) == it.series.source:
+                    return _OF_A_SUBMODULE.fullmatch(guard.source) is not None
     return False
 
 
@@ -571,6 +584,7 @@ VALUE_RULES: dict[str, Rule] = {
         "specialize_int": _ints_are_constants,
         "left by a break": _left_by_a_break,
         "number, not made again": _not_made,
+        "number, dynamic later": _dynamic_later,
         "number made dynamic": _automatic,
         "float": _float,
         "complex number": _complex,

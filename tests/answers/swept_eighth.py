@@ -52,9 +52,9 @@ class Config(dict[str, Any]):
 @case(
     "", "why-recompile",
     cause="self.config['train']['step'] grows: 2, 3, 4",
-    advice="Keep self.config['train']['step'] in a tensor (register_buffer)",
+    advice="Keep self.config['train']['step'] in a tensor, where",
     counts=(3, 1),
-    never=("values())[",),
+    never=("values())[", "register_buffer"),
 )  # fmt: skip
 def step_within_a_config(run: Run) -> None:
     class Stepped(nn.Module):

@@ -99,6 +99,7 @@ def pooled_by_a_wrong_fake(run: Run) -> None:
 @case(
     "", "why-failed",
     cause=("Shape mismatch with out= tensor variant", "out  f32[2, 2]"),
+    advice="hand over for out= a tensor that has the shape of the result already",
     counts=(0, 1),
     never=("out  f32[3, 3]",),
 )  # fmt: skip

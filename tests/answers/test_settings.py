@@ -21,6 +21,7 @@ from tests.answers.test_break_rules import told
 pytestmark = pytest.mark.slow
 
 NOT_ALONE = {
+    "average_over_all_batches": "torch hands the number on, which the advice excludes",
     "backward_inside": "it returns what must be detached with the setting, as the advice says",
 }
 """Programs of which the setting alone leaves as many graphs, and why that is not said wrongly."""
