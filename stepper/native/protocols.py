@@ -323,6 +323,10 @@ class Codegen(SourceCodegen, Protocol):
         """The name of a variable that the transformed code has beside the program's."""
         ...
 
+    def temporary(self) -> str:
+        """The name of a new variable of the transformed code."""
+        ...
+
     def store(self, name: str) -> None:
         """Take the top into a variable."""
 
@@ -340,12 +344,6 @@ class Codegen(SourceCodegen, Protocol):
 
     def push_null(self) -> None:
         """Push the NULL below a callable."""
-
-    def load_method(self, name: str) -> None:
-        """Replace an object by its method, to be called."""
-
-    def call_method(self, count: int) -> None:
-        """Call the method below so many arguments."""
 
     def load_cell(self, cell: VariableTracker) -> None:
         """Push a cell itself."""

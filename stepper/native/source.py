@@ -357,6 +357,9 @@ def bare(value: Any, of: type) -> object:
             return None
         order = of.__iter__(value)
         return {key: dict.__getitem__(value, key) for key in order}
+    if issubclass(of, set | frozenset):
+        elements = [*of.__iter__(value)]
+        return None if any(map(_asks_the_program, elements)) else dict.fromkeys(elements)
     if of is tuple:
         return tuple.__getitem__(value, slice(None))
     if of is collections.deque:
@@ -380,23 +383,6 @@ def _asks_the_program(key: object) -> bool:
     return type(found) is types.FunctionType and not (
         found.__code__.co_filename == "<string>" or is_library(found.__code__.co_filename)
     )
-
-
-@dataclass(frozen=True)
-class DefaultsSource(ChainedSource):
-    """The default of a function's parameter: by number, or by name for keyword-only ones."""
-
-    key: int | str
-
-    def expression(self) -> str:
-        where = "__defaults__" if isinstance(self.key, int) else "__kwdefaults__"
-        return f"{self.base.name()}.{where}[{self.key!r}]"
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen(self.base)
-        codegen.load_attr("__defaults__" if isinstance(self.key, int) else "__kwdefaults__")
-        codegen.load_const(self.key)
-        codegen.subscript()
 
 
 @dataclass(frozen=True)

@@ -193,16 +193,19 @@ def without_overrides() -> AbstractContextManager[None]:
 _entered = threading.local()
 
 
-def _enter(context: AbstractContextManager[object]) -> AbstractContextManager[object]:
-    context.__enter__()
-    _entered.__dict__.setdefault("contexts", []).append(context)
-    return context
+def _entering(
+    name: str, make: Callable[..., AbstractContextManager[object]]
+) -> Callable[..., AbstractContextManager[object]]:
+    """A node of graphs: what it makes is entered from there on."""
 
+    def enter(*given: object) -> AbstractContextManager[object]:
+        context = make(*given)
+        context.__enter__()
+        _entered.__dict__.setdefault("contexts", []).append(context)
+        return context
 
-_autocast: Callable[..., AbstractContextManager[object]] = torch.autocast
-_record_function: Callable[..., AbstractContextManager[object]] = (
-    torch.autograd.profiler.record_function
-)
+    enter.__name__ = enter.__qualname__ = name
+    return enter
 
 
 inference_mode: Callable[..., AbstractContextManager[object]] = torch.inference_mode
@@ -214,24 +217,10 @@ READS_STATICALLY: object = vars(type(ATTENTION_KINDS))["__getattribute__"]
 _vmap: Callable[..., AbstractContextManager[object]] = vmap.vmap_increment_nesting
 _grad: Callable[..., AbstractContextManager[object]] = eager_transforms.grad_increment_nesting
 _jvp: Callable[..., AbstractContextManager[object]] = eager_transforms.jvp_increment_nesting
-_without_hooks: Callable[..., AbstractContextManager[object]] = (
-    torch.autograd.graph.disable_saved_tensors_hooks
-)
 
 
-def enter_autocast(*given: object) -> AbstractContextManager[object]:
-    """A node of graphs, as the next three: under autocast from here on."""
-    return _enter(_autocast(*given))
-
-
-def enter_record_function(*given: object) -> AbstractContextManager[object]:
-    """What runs from here on has a name in profiles."""
-    return _enter(_record_function(*given))
-
-
-def enter_sdpa_kernel(kinds: tuple[int, ...], in_order: bool) -> AbstractContextManager[object]:
-    """Attention is computed in one of these ways from here on."""
-    return _enter(_sdpa_kernel([*map(ATTENTION_KINDS, kinds)], in_order))
+def _attention(kinds: tuple[int, ...], in_order: bool) -> AbstractContextManager[object]:
+    return _sdpa_kernel([*map(ATTENTION_KINDS, kinds)], in_order)
 
 
 def sdpa_arguments(made: contextlib._GeneratorContextManager[object]) -> tuple[Argument, ...]:
@@ -240,21 +229,6 @@ def sdpa_arguments(made: contextlib._GeneratorContextManager[object]) -> tuple[A
     kinds = given["backends"]
     several = kinds if isinstance(kinds, list) else [kinds]
     return tuple(map(int, several)), given.get("set_priority", False)
-
-
-def enter_inference_mode(mode: bool) -> AbstractContextManager[object]:
-    """In inference mode, or out of it, from here on."""
-    return _enter(inference_mode(mode))
-
-
-def enter_vmap(*given: object) -> AbstractContextManager[object]:
-    """Operators from here on work on each slice of what `vmap` was given."""
-    return _enter(_vmap(*given))
-
-
-def enter_grad() -> AbstractContextManager[object]:
-    """Operators from here on are followed by a `grad` of their own."""
-    return _enter(_grad())
 
 
 @contextlib.contextmanager
@@ -266,14 +240,22 @@ def _forward_mode() -> Iterator[None]:
             yield
 
 
-def enter_jvp() -> AbstractContextManager[object]:
-    """Operators from here on compute tangents of what they give, too."""
-    return _enter(_forward_mode())
-
-
-def enter_without_hooks(message: str) -> AbstractContextManager[object]:
-    """Nobody may have saved tensors go through hooks from here on."""
-    return _enter(_without_hooks(message))
+enter_autocast = _entering("enter_autocast", torch.autocast)
+enter_record_function = _entering("enter_record_function", torch.autograd.profiler.record_function)
+"""What runs from there on has a name in profiles."""
+enter_sdpa_kernel = _entering("enter_sdpa_kernel", _attention)
+"""Attention is computed in one of these ways."""
+enter_inference_mode = _entering("enter_inference_mode", inference_mode)
+enter_vmap = _entering("enter_vmap", _vmap)
+"""Operators work on each slice of what `vmap` was given."""
+enter_grad = _entering("enter_grad", _grad)
+"""Operators are followed by a `grad` of their own."""
+enter_jvp = _entering("enter_jvp", _forward_mode)
+"""Operators compute tangents of what they give, too."""
+enter_without_hooks = _entering(
+    "enter_without_hooks", torch.autograd.graph.disable_saved_tensors_hooks
+)
+"""Nobody may have saved tensors go through hooks."""
 
 
 def leave_mode(context: AbstractContextManager[object], again: bool = False) -> None:
@@ -344,13 +326,18 @@ checkpoint = torch.utils.checkpoint.checkpoint
 _checkpoint = checkpoint
 
 
-def checkpointed(body: torch.fx.GraphModule, *args: object) -> object:
+def checkpointed(
+    body: torch.fx.GraphModule, *args: object, preserve_rng_state: bool = True
+) -> object:
     """A node of graphs: `checkpoint` of a graph, which AOTAutograd knows by another name."""
     if proxy_tensor.get_proxy_mode() is None and any(type(arg) is FakeTensor for arg in args):
         return body.forward(*args)
     if dispatch_stack_size():
-        return wrap.tag_activation_checkpoint(body, *args)
-    return _checkpoint(body.forward, *args, use_reentrant=False)  # a call tells more of an error
+        told = {} if preserve_rng_state else {"preserve_rng_state": False}
+        return wrap.tag_activation_checkpoint(body, *args, **told)
+    return _checkpoint(  # a call tells more of an error
+        body.forward, *args, use_reentrant=False, preserve_rng_state=preserve_rng_state
+    )
 
 
 def is_traced_again(tensors: Sequence[torch.Tensor]) -> bool:

@@ -99,7 +99,10 @@ _CONTENTS = "[contents]"
 
 
 def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:
-    if getattr(owner, "holder", None) is not None:
+    if isinstance(newest, SetVariable):
+        codegen(getattr(owner, "holder", owner))
+        name = "steps"
+    elif getattr(owner, "holder", None) is not None:
         if isinstance(newest, ListVariable):
             ListVariable.reconstruct(newest, codegen)
         else:
@@ -108,9 +111,6 @@ def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[A
     elif isinstance(newest, ListVariable):
         newest.reconstruct(codegen)
         name = "[:]"
-    elif isinstance(newest, SetVariable):
-        codegen(owner)
-        name = "steps"
     elif isinstance(newest, ListIteratorVariable):
         codegen.load_const(newest.taken_since(codegen, owner))
         name = ""
@@ -146,8 +146,9 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
             codegen.emit("STORE_SUBSCR")
     elif isinstance(owner, SetVariable):
         newest: Any = codegen.newest(owner)
-        newest.write_steps(codegen)
-        codegen.pop_top()
+        kept = codegen.temporary()
+        codegen.store(kept)
+        newest.write_steps(codegen, kept)
     elif name == _CONTENTS:
         _call(codegen, put_contents, owner.holder)
     elif isinstance(owner, ListIteratorVariable):
@@ -161,13 +162,7 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
     elif isinstance(owner, ConstDictVariable) and name == "steps":
         _call(codegen, follow_steps, owner)
     elif isinstance(owner, ConstDictVariable):
-        kept = codegen.temporary()
-        codegen.store(kept)
-        codegen(owner)
-        codegen.load_method(name)
-        codegen.emit("LOAD_FAST", kept)
-        codegen.call_method(1)
-        codegen.pop_top()
+        _call(codegen, dict.update, owner)
     elif isinstance(owner, PendingCallVariable):
         _call(codegen, call_again, owner.holder)
     elif isinstance(owner, ContextVariable):

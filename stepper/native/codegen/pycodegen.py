@@ -92,15 +92,6 @@ class PyCodegen:
             self.emit("PRECALL", count)
         self.emit("CALL", count)
 
-    def load_method(self, name: str) -> None:
-        """Replace an object by its method, to be called."""
-        if opcodes.METHOD_FLAG_IN_LOAD_ATTR:
-            self.emit("LOAD_ATTR", (True, name))
-        else:
-            self.emit("LOAD_METHOD", name)
-
-    call_method = call
-
     def load_attr(self, name: str) -> None:
         """Replace an object by its attribute."""
         self.emit("LOAD_ATTR", (False, name) if opcodes.METHOD_FLAG_IN_LOAD_ATTR else name)

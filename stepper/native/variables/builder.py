@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import lookup, module_of
+from stepper.native.guards.class_dicts import flags_of, lookup, module_of
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.polyfills import FUNCTIONS
@@ -82,11 +82,7 @@ from stepper.native.variables.lists import (
     TupleVariable,
 )
 from stepper.native.variables.mapping_proxy import MappingProxyVariable
-from stepper.native.variables.misc import (
-    EnvironVariable,
-    PythonModuleVariable,
-    is_stand_in,
-)
+from stepper.native.variables.misc import PythonModuleVariable, is_stand_in
 from stepper.native.variables.named_tuple import (
     NamedTupleClassVariable,
     NamedTupleMakerVariable,
@@ -95,14 +91,11 @@ from stepper.native.variables.named_tuple import (
 )
 from stepper.native.variables.nn_module import NNModuleVariable
 from stepper.native.variables.numpy_numbers import wrap_numpy
-from stepper.native.variables.partial import (
-    FunctoolsPartialClassVariable,
-    FunctoolsPartialVariable,
-)
+from stepper.native.variables.partial import FunctoolsPartialVariable
 from stepper.native.variables.registry import RegistryVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
-from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.tensor import TensorVariable, is_graph_method
 from stepper.native.variables.torch_ops import wrap_operator
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
@@ -133,6 +126,10 @@ _FUNCTION_KINDS = Classes(
 )  # fmt: skip
 
 
+_CLASS = GuardBuilder.CLASS_MATCH
+_OF_TORCH = torch_functions.TorchInGraphFunctionVariable
+
+
 class VariableBuilder:
     """Wraps the value that a source leads to: `VariableBuilder(tx, source)(value)`."""
 
@@ -146,8 +143,7 @@ class VariableBuilder:
             if symbolic is not None:
                 return symbolic
         if type(value) in CONSTANT_TYPES:
-            guards = self.install_guards(GuardBuilder.CONSTANT_MATCH, value)
-            return ConstantVariable(value, source=self.source, guards=guards)
+            return self._made(ConstantVariable, GuardBuilder.CONSTANT_MATCH, value, value)
         output = self.tx.output
         known = output.variables.get(id(value))
         if known is not None and known[0] is value:
@@ -161,6 +157,14 @@ class VariableBuilder:
     def install_guards(self, create_fn: Any, value: object) -> Guards:
         """Have the value checked."""
         return self.tx.output.install_guard(self.source, create_fn, value)
+
+    def _made(
+        self, made: Callable[..., VariableTracker], create_fn: Callable[..., None], value: object,
+        *given: object, **options: object,
+    ) -> VariableTracker:  # fmt: skip
+        """A tracker made of what is given, of the value, which is checked."""
+        guards = self.install_guards(create_fn, value)
+        return made(*given, source=self.source, guards=guards, **options)
 
     def _again(self, known: VariableTracker) -> VariableTracker:
         first = known.source
@@ -180,7 +184,7 @@ class VariableBuilder:
         if kind is dict and 0 < len(value) <= MOST_ENTRIES and all(map(_is_known_key, value)):
             return self._wrap_dict_of_objects(value)
         if kind is dict and len(value) > MOST_ENTRIES and all(map(_is_plain_key, value)):
-            return self._wrap_registry(value)
+            return self._made(RegistryVariable, GuardBuilder.TYPE_MATCH, value, value)
         if (kind is set or kind is frozenset) and all(map(_is_element, value)):
             return self._wrap_set(value)
         if kind is torch.Size and all(type(item) is int for item in value):
@@ -190,54 +194,45 @@ class VariableBuilder:
         if kind in _OVER_SEQUENCES:
             return self._wrap_iterator(value)
         if kind is range:
-            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
-            return RangeVariable(value, source=self.source, guards=guards)
+            return self._made(RangeVariable, GuardBuilder.EQUALS_MATCH, value, value)
         if kind is slice and is_constant((value.start, value.stop, value.step)):
-            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
             items = [ConstantVariable(v) for v in (value.start, value.stop, value.step)]
-            return SliceVariable(items, source=self.source, guards=guards)
+            return self._made(SliceVariable, GuardBuilder.EQUALS_MATCH, value, items)
         if issubclass(kind, torch.nn.Module) and "_parameters" in value.__dict__:
             of_torch = module_of(kind).startswith(("torch.nn.", "torch.ao."))
             self.tx.output.shapes.modules[self.source.name()] = of_torch
-            guards = self.install_guards(GuardBuilder.NN_MODULE, value)
-            return NNModuleVariable(
-                value, source=self.source, guards=guards,
-                mutation_type=AttributeMutationExisting(),
-            )  # fmt: skip
+            changes = AttributeMutationExisting()
+            match = GuardBuilder.NN_MODULE
+            return self._made(NNModuleVariable, match, value, value, mutation_type=changes)
         if kind is types.CellType:
             return self._wrap_cell(value)
         if kind is contextvars.ContextVar:
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            return ContextVariable(
-                source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
+            changes = AttributeMutationExisting()
+            return self._made(
+                ContextVariable, GuardBuilder.TYPE_MATCH, value, mutation_type=changes
             )
         if kind is types.MappingProxyType:
             base = self.tx.build(CallSource(self.source, viewed), viewed(value))
             guards = base.guards | self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return MappingProxyVariable(base, source=self.source, guards=guards)
-        if kind is weakref.ReferenceType:
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            return WeakReferenceVariable(value, source=self.source, guards=guards)
+        if kind is weakref.ReferenceType or kind is weakref.KeyedRef:
+            return self._made(WeakReferenceVariable, GuardBuilder.TYPE_MATCH, value, value)
         if kind is types.UnionType or kind is type(sys.version_info):
-            guards = self.install_guards(GuardBuilder.EQUALS_MATCH, value)
-            return ConstantVariable(value, source=self.source, guards=guards)
+            return self._made(ConstantVariable, GuardBuilder.EQUALS_MATCH, value, value)
         if value is os.environ:
-            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
-            return EnvironVariable(source=self.source, guards=guards)
+            return self._made(RegistryVariable, GuardBuilder.ID_MATCH, value, value)
         if kind is functools.partial:
             return self._wrap_partial(value)
         if kind is CACHED:
-            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
-            return CachedFunctionVariable(
-                value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
-            )
+            changes = AttributeMutationExisting()
+            match = GuardBuilder.ID_MATCH
+            return self._made(CachedFunctionVariable, match, value, value, mutation_type=changes)
         for fixed in (TemplateVariable, InterpolationVariable):
             if kind is fixed.kind:
                 guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
                 return fixed.wrap(self.tx, self.source, value, guards)
         if is_plain_member(value):
-            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
-            return EnumVariable(value, source=self.source, guards=guards)
+            return self._made(EnumVariable, GuardBuilder.ID_MATCH, value, value)
         if is_number_member(value) or is_number_flag(value):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             name = f"{self.source.name()} == {bare_value(value)!r}"
@@ -249,15 +244,13 @@ class VariableBuilder:
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return ctx_manager.existing_autocast(self.tx, value, self.source, guards)
         if is_subclass(HigherOrderOperator, kind) and value in higher_order.OPERATORS:
-            guards = self.install_guards(GuardBuilder.ID_MATCH, value)
-            return higher_order.HigherOrderVariable(value, source=self.source, guards=guards)
+            return self._made(higher_order.HigherOrderVariable, GuardBuilder.ID_MATCH, value, value)
         found = wrap_operator(self, value) or wrap_numpy(self, value) or self._wrap_callable(value)
         if found is not None:
             return found
-        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-        return UserDefinedObjectVariable(
-            value, source=self.source, guards=guards, mutation_type=AttributeMutationExisting()
-        )
+        changes = AttributeMutationExisting()
+        match = GuardBuilder.TYPE_MATCH
+        return self._made(UserDefinedObjectVariable, match, value, value, mutation_type=changes)
 
     def _wrap_iterator(self, value: Iterator[object]) -> VariableTracker:
         sequence, index = standing(value)
@@ -273,66 +266,50 @@ class VariableBuilder:
             mutation_type=ValueMutationExisting(),
         )  # fmt: skip
 
-    def _wrap_registry(self, value: dict[object, object]) -> VariableTracker:
-        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-        return RegistryVariable(value, source=self.source, guards=guards)
-
     def _wrap_callable(self, value: Any) -> VariableTracker | None:
         kind = type(value)
         source = self.source
         if kind is types.ModuleType or is_stand_in(value):
-            guards = self.install_guards(GuardBuilder.PYMODULE_MATCH, value)
-            return PythonModuleVariable(value, source=source, guards=guards)
+            return self._made(PythonModuleVariable, GuardBuilder.PYMODULE_MATCH, value, value)
         if kind is types.MethodType and type(value.__func__) is types.FunctionType:
             return self._wrap_method(value)
         if issubclass(kind, type):
             reads = lookup(kind, "__getattribute__") is type.__dict__["__getattribute__"]
             plain = reads and is_hashed_by_identity(kind)  # else what looks at it asks its class
             if plain and ctx_manager.is_mode(self.tx.output, value):
-                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
-                return ctx_manager.ModeClassVariable(value, source=source, guards=guards)
+                return self._made(ctx_manager.ModeClassVariable, _CLASS, value, value)
             if plain and torch_functions.is_torch_function(value):
-                guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
-                return torch_functions.TorchInGraphFunctionVariable(
-                    value, source=source, guards=guards
-                )
-            if module_of(value) == "builtins" and issubclass(value, BaseException):
-                guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
-                return ExceptionClassVariable(value, source=source, guards=guards)
+                return self._made(_OF_TORCH, _CLASS, value, value)
             if module_of(value) == "builtins":
-                guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
-                return BuiltinVariable(value, source=source, guards=guards)
-            guards = self.install_guards(GuardBuilder.CLASS_MATCH, value)
-            if value is weakref.ReferenceType:
-                return BuiltinVariable(value, source=source, guards=guards)
-            if value is functools.partial:
-                return FunctoolsPartialClassVariable(source=source, guards=guards)
-            if is_named_tuple(value):
-                return NamedTupleClassVariable(value, source=source, guards=guards)
-            return UserDefinedClassVariable(value, source=source, guards=guards)
+                of_errors = issubclass(value, BaseException)
+                found = ExceptionClassVariable if of_errors else BuiltinVariable
+                return self._made(found, GuardBuilder.BUILTIN_MATCH, value, value)
+            if value is weakref.ReferenceType or value is functools.partial:
+                return self._made(BuiltinVariable, _CLASS, value, value)
+            of = NamedTupleClassVariable if is_named_tuple(value) else UserDefinedClassVariable
+            return self._made(of, _CLASS, value, value)
         if kind not in _FUNCTION_KINDS:
             return None
         if (known := _FUNCTIONS.get(value)) is not None:
-            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return known(value, source=source, guards=guards)
+            return self._made(known, GuardBuilder.FUNCTION_MATCH, value, value)
         if kind is types.FunctionType and (
             made := ctx_manager.context_function(self.tx.output, value)
         ):
             return made.with_guards(self.install_guards(GuardBuilder.FUNCTION_MATCH, value))
         if torch_functions.is_torch_function(value):
-            guards = self.install_guards(GuardBuilder.FUNCTION_MATCH, value)
-            return torch_functions.TorchInGraphFunctionVariable(value, source=source, guards=guards)
+            return self._made(_OF_TORCH, GuardBuilder.FUNCTION_MATCH, value, value)
+        name = getattr(value, "__name__", "")
+        if getattr(torch.Tensor, name, None) is value and is_graph_method(name):
+            return self._made(BuiltinVariable, GuardBuilder.FUNCTION_MATCH, value, value)
         if kind is types.FunctionType:
             by_code = is_known_by_code(value, self.tx.root)
             match = GuardBuilder.CLOSURE_MATCH if by_code else GuardBuilder.FUNCTION_MATCH
-            guards = self.install_guards(match, value)
-            return UserFunctionVariable(value, by_code=by_code, source=source, guards=guards)
+            return self._made(UserFunctionVariable, match, value, value, by_code=by_code)
         if kind in METHODS_OF_C or (
             kind is types.BuiltinFunctionType
             and (is_builtin(value) or is_immutable(value.__self__))
         ):
-            guards = self.install_guards(GuardBuilder.BUILTIN_MATCH, value)
-            return BuiltinVariable(value, source=source, guards=guards)
+            return self._made(BuiltinVariable, GuardBuilder.BUILTIN_MATCH, value, value)
         if kind is types.BuiltinFunctionType and type(value.__self__) in _WITH_METHODS:
             owner = self.tx.build(AttrSource(source, "__self__"), value.__self__)
             guards = owner.guards | self.install_guards(GuardBuilder.TYPE_MATCH, value)
@@ -382,8 +359,7 @@ class VariableBuilder:
 
     def _wrap_tensor(self, value: torch.Tensor) -> VariableTracker:
         if value.is_quantized or value.is_nested or value.layout != torch.strided:
-            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            return UserDefinedObjectVariable(value, source=self.source, guards=guards)
+            return self._made(UserDefinedObjectVariable, GuardBuilder.TYPE_MATCH, value, value)
         require(self.tx.output, type(value), "__getattribute__", "__getattr__")
         plain = not (value.requires_grad or value.is_conj() or value.is_neg())
         if value.is_inference() and not (plain and self.tx.output.state.inference):
@@ -464,8 +440,18 @@ def is_known_object(key: object) -> bool:
 
 
 def _is_known_key(key: object) -> bool:
+    if type(key) is weakref.ReferenceType:
+        return (referred := key()) is not None and _is_known_key(referred)
     several = type(key) is tuple and all(map(_is_known_key, key))
-    return several or is_key(key) or is_known_object(key) or is_plain_record(type(key))
+    known = several or is_key(key) or is_known_object(key) or is_plain_record(type(key))
+    return known or _is_of_program(type(key))
+
+
+def _is_of_program(kind: type) -> bool:
+    """Whether objects of a class have their attributes from Python, and are equal to themselves
+    only."""
+    other = issubclass(kind, type | torch.Tensor)
+    return bool(flags_of(kind) & 1 << 9) and not other and is_hashed_by_identity(kind)
 
 
 def _is_plain_key(key: object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import builtins
-import collections
+import functools
 import math
 import operator
 import os
@@ -33,6 +33,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import (
+    IN_PLACE,
     METHODS_OF_C,
     BoundBuiltinMethod,
     GenericAliasVariable,
@@ -199,7 +200,7 @@ class BuiltinVariable(VariableTracker):
             return fold(self.fn, args, kwargs)
         if (interpreted := polyfilled.call(tx, self.fn, self, args, kwargs)) is not None:
             return interpreted
-        if args and type(self.fn) in METHODS_OF_C and self._is_method_of(args[0].python_type()):
+        if args and self._is_method_of(args[0].python_type()):
             owner, name = args[0], self.fn.__name__
             if isinstance(owner, UserDefinedObjectVariable):
                 method = owner.attribute_of_class(tx, name)
@@ -232,7 +233,9 @@ class BuiltinVariable(VariableTracker):
 
     def _is_method_of(self, kind: type) -> bool:
         """Whether the function is what instances of the class have by its name."""
-        return lookup(kind, self.fn.__name__) is self.fn
+        of_c = type(self.fn) in METHODS_OF_C
+        of_tensors = type(self.fn) is types.FunctionType and issubclass(kind, torch.Tensor)
+        return (of_c or of_tensors) and lookup(kind, self.fn.__name__) is self.fn
 
     def _told_by_torch(self, tx: Translator, args: Arguments) -> VariableTracker | None:
         """What a function of torch's C says of its state, asked again by a guard; None: it is no
@@ -310,7 +313,7 @@ def binary_op(
             ):
                 raise unimplemented(f"an operator of a tensor and {each.describe()}")
         if not isinstance(a, TensorVariable):  # what stands left is not changed, and has no name
-            operation = _NOT_IN_PLACE.get(operation, operation)
+            operation = IN_PLACE.get(operation, operation)
         return tx.call_in_graph("call_function", operation, [a, b], {})
     if isinstance(a, SymNodeVariable) or isinstance(b, SymNodeVariable):
         symbolic = call_symbolic(tx, operation, [a, b])
@@ -329,14 +332,19 @@ def binary_op(
                 return joined([*a.items, *b.items], **options)
     if operation in (operator.mul, operator.imul):
         for sequence, count in ((a, b), (b, a)):
-            if isinstance(sequence, lists.BaseListVariable) and isinstance(count, ConstantVariable):
+            if not isinstance(sequence, lists.BaseListVariable):
+                continue
+            asked = sequence is a or operation is operator.mul  # an object in place asks no other
+            if isinstance(count, EnumVariable) and asked:
+                count = count.bare()
+            if isinstance(count, ConstantVariable):
                 if operation is operator.imul and isinstance(sequence, lists.ListVariable):
                     break
                 if type(count.value) is not int:
                     break
                 tx.spend(len(sequence.items) * max(0, count.value))
                 return sequence.make(list(sequence.items) * count.value, options["guards"])
-    of_sets = sets.as_set(a), sets.as_set(b)
+    of_sets = sets.as_set(a), sets.as_set(sets.inside(tx, b))
     if isinstance(of_sets[0], sets.SetVariable) and isinstance(of_sets[1], sets.SetVariable):
         return of_sets[0].combine(tx, operation, of_sets[1])
     if (combined := sets.combine_views(tx, operation, a, b)) is not None:
@@ -416,11 +424,6 @@ _NUMBERS = (int, float, bool, complex)
 _COMPARISONS = frozenset(
     {operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge}
 )
-_NOT_IN_PLACE: dict[object, Operation] = {
-    getattr(operator, name): getattr(operator, name[1:] + ("_" if name in ("iand", "ior") else ""))
-    for name in ("iadd", "isub", "imul", "itruediv", "ifloordiv", "imod", "ipow", "imatmul",
-                 "ilshift", "irshift", "iand", "ior", "ixor")
-}  # fmt: skip
 
 
 # --- functions
@@ -435,16 +438,19 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
     operator.setitem: (3, 3), object.__getattribute__: (2, 2), weakref.ReferenceType: (1, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
-    set_grad_enabled: (1, 1), types.MappingProxyType: (1, 1),
-    **{each.__new__: (1, 255) for each in (tuple, list, dict, collections.deque)},
+    set_grad_enabled: (1, 1), types.MappingProxyType: (1, 1), functools.partial: (1, 255),
+    **{each.__new__: (1, 255) for each in containers.MAKERS},
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
+
+
+_WITH_KEYWORDS = (zip, enumerate, dict, functools.partial)
 
 
 def fits(function: object, count: int, keywords: bool) -> bool:
     """Whether a call can be handled here; one that cannot may be a TypeError."""
     least, most = _ARGUMENTS[function]
-    return least <= count <= most and (not keywords or function in (zip, enumerate, dict))
+    return least <= count <= most and (not keywords or function in _WITH_KEYWORDS)
 
 
 Handler = Callable[

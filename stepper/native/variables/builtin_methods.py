@@ -31,6 +31,14 @@ _BY_FUNCTION: dict[str, tuple[Callable[..., object] | None, int]] = {
 """Functions that do what methods of the builtin containers do, and what those are given."""
 
 
+IN_PLACE: dict[object, Callable[..., object]] = {
+    getattr(operator, f"i{name.strip('_')}"): getattr(operator, name)
+    for name in operator.__all__
+    if hasattr(operator, f"__i{name.strip('_')}__")
+}
+"""What each operator in place is for what cannot be changed."""
+
+
 class HasBuiltinMethods(VariableTracker):
     """A value whose only attributes are its methods; `call_method` says what a method does."""
 
@@ -146,6 +154,25 @@ class BoundBuiltinMethod(VariableTracker):
     def reconstruct(self, codegen: Codegen) -> None:
         codegen(self.obj)
         codegen.load_attr(self.name)
+
+
+@tracker_class
+class KnownCallVariable(VariableTracker):
+    """A method, or what is used as one, of which nothing is known but what a call does."""
+
+    call: Callable[[Translator, Arguments, Keywords], VariableTracker]
+    """Does that."""
+    kind: type = types.MethodType
+
+    def python_type(self) -> type:
+        return self.kind
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether those of its class have the attribute."""
+        return has(self.kind, name)
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        return self.call(tx, args, kwargs)
 
 
 @tracker_class

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import sys
 import types
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 from stepper.native.exc import RestartAnalysis
 from stepper.native.guards.class_dicts import has, has_dict, is_derived
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.variables import lists
+from stepper.native.variables import containers, lists
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
@@ -74,7 +73,7 @@ def _new_of(base: type) -> Handler:
     return handler
 
 
-for _base in (tuple, list, dict, collections.deque):
+for _base in containers.MAKERS:
     handles(_base.__new__)(_new_of(_base))
 
 

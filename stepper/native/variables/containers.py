@@ -1,12 +1,12 @@
-"""What objects hold that are dictionaries, lists, tuples or deques by inheritance, or are
+"""What objects hold that are dictionaries, lists, tuples, sets or deques by inheritance, or are
 containers of `collections`.
 
 Such an object has a class, and inside what its builtin base keeps. That is a tracker of its own: of
 an object that was there before, what a copy of the inside holds, read past all methods of the class
 (`bare`); of one that the frame makes, a container that it fills. What comes to be in it is
-written past all methods of the class, too (`put_contents`). Methods and operators that the class
-leaves to its base are done on it, by `call_inherited`; all others are Python functions, and are
-interpreted.
+written past all methods of the class, too (`put_contents`; of a set, step by step). Methods and
+operators that the class leaves to its base are done on it, by `call_inherited`; all others are
+Python functions, and are interpreted.
 
 The inside is no object of the program's: what would have to hand it out, such as an iterator over
 it that lives on across a graph break, has the graph broken where it was made.
@@ -14,9 +14,10 @@ it that lives on across a graph break, has the graph broken where it was made.
 
 from __future__ import annotations
 
+import operator
 import sys
 from collections import OrderedDict, defaultdict, deque
-from typing import TYPE_CHECKING, Any, Protocol, Unpack
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from stepper import _C
 from stepper.native.exc import RestartAnalysis, unimplemented
@@ -43,13 +44,17 @@ from stepper.native.variables.dicts import (
 from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.iter import ElementIteratorVariable, iterate
 from stepper.native.variables.lists import BaseListVariable, ListVariable, TupleVariable
+from stepper.native.variables.sets import SetVariable, as_set, held_frozen, inside
 from stepper.support.words import one_of
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
+    from collections.abc import Callable, Sequence
 
-_BASES: tuple[type, ...] = (OrderedDict, defaultdict, dict, list, tuple, deque)
+    from stepper.native.protocols import Codegen, Translator
+
+MAKERS: tuple[type, ...] = (dict, list, tuple, deque, set, frozenset)
+"""Containers of which `__new__` makes an object."""
+_BASES: tuple[type, ...] = (OrderedDict, defaultdict, *MAKERS)
 
 _OF_DICTS = (
     "keys values items get pop setdefault update clear __init__ __getitem__ __setitem__ "
@@ -60,6 +65,10 @@ _OF_LISTS = (
     f"{_OF_SEQUENCES} __init__ __setitem__ __delitem__ append extend pop remove reverse clear "
     "__iadd__"
 )
+_OF_SETS = (
+    "union intersection difference symmetric_difference issubset issuperset isdisjoint __or__ "
+    "__and__ __sub__ __xor__ __contains__ __len__ __iter__"
+)
 _METHODS: dict[type, frozenset[str]] = {
     dict: frozenset(f"{_OF_DICTS} copy".split()),
     OrderedDict: frozenset(f"{_OF_DICTS} move_to_end popitem".split()),
@@ -67,8 +76,15 @@ _METHODS: dict[type, frozenset[str]] = {
     tuple: frozenset(_OF_SEQUENCES.split()),
     list: frozenset(f"{_OF_LISTS} insert copy".split()),
     deque: frozenset(f"{_OF_LISTS} appendleft extendleft popleft rotate".split()),
+    frozenset: frozenset(_OF_SETS.split()),
+    set: frozenset(
+        f"{_OF_SETS} __init__ __ior__ __iand__ __isub__ __ixor__ add discard remove pop clear copy "
+        "update intersection_update difference_update symmetric_difference_update".split()
+    ),
 }
 """What is known of the builtin containers."""
+_OF_ONE = ("add", "discard", "remove", "__contains__")
+"""Methods of sets that are about an element."""
 _BY_ITEM = frozenset({"__init__", "__ior__", "pop", "setdefault", "update"})
 """Methods of `OrderedDict` that go through the methods for single items."""
 _OF_ITEMS = ("__getitem__", "__setitem__", "__delitem__", "__contains__")
@@ -141,6 +157,8 @@ def call_inherited(
     contents = owner.contents(tx)
     if kwargs and name not in ("__init__", "update", "move_to_end", "popitem"):
         raise owner.refuse(f"an argument of {name} by its name")
+    if isinstance(contents, SetVariable) and name not in _OF_ONE:
+        args = [inside(tx, each) for each in args]
     match name, args:
         case "__init__", _:
             return _begin(tx, owner, contents, args, kwargs)
@@ -160,6 +178,8 @@ def call_inherited(
         case "__contains__", [item]:
             answer = contents.contains(tx, item)
             return ConstantVariable(answer, **VariableTracker.propagate(contents, item))
+        case "__len__", [] if isinstance(contents, SetVariable):
+            return contents.length(tx)
         case "__len__", []:
             assert isinstance(contents, ConstDictVariable | BaseListVariable)
             return ConstantVariable(len(contents.items), guards=contents.guards)
@@ -171,6 +191,11 @@ def call_inherited(
             return iterate(tx, view) if name == "__iter__" else view
         case "__iter__", []:
             return iterate(tx, contents)
+        case _, [other] if isinstance(contents, SetVariable) and name.startswith("__"):
+            if not isinstance(other := as_set(other), SetVariable):
+                raise owner.refuse(f"method {name} with what is no set")
+            made = contents.combine(tx, getattr(operator, name), other)
+            return owner if name.startswith("__i") else made  # type: ignore[return-value]  # a tracker is a holder
         case "__iadd__" | "__ior__", [_]:
             call_inherited(tx, owner, "extend" if name == "__iadd__" else "update", args, {})
             return owner  # type: ignore[return-value]  # a tracker is a holder
@@ -247,6 +272,10 @@ def _begin(
     store, none = tx.output.side_effects.store_attr, ConstantVariable(None)
     if not owner.is_new:
         raise owner.refuse("a call of __init__")
+    if isinstance(contents, SetVariable):
+        if kwargs or len(args) > 1 or contents.steps:
+            raise owner.refuse("a call of __init__ with these arguments")
+        return contents.call_method(tx, "update", args, {})
     if base is defaultdict:
         factory, *args = args or [none]
         factory = tx.realize(factory)
@@ -311,13 +340,16 @@ class _BareVariable(VariableTracker):
     holder: the object, if it was there before.
     """
 
-    def __init__(
-        self, items: object, place: int, holder: Holder | None = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:  # fmt: skip
-        super().__init__(items, **options)  # type: ignore[arg-type, misc]  # the other base's
-        self.place = place
-        self.holder = holder
+    place: int
+    holder: Holder | None = None
+
+    @classmethod
+    def held(cls, tx: Translator, *given: object, **fields: object) -> Self:
+        """What is made of these, with these fields."""
+        options = {key: fields.pop(key) for key in ("guards", "mutation_type") if key in fields}
+        make: Callable[..., Self] = cls
+        made = make(*given, **options)
+        return made.with_fields(place=tx.root.current_instruction.index, **fields)
 
     def reconstruct(self, codegen: Codegen) -> None:
         raise RestartAnalysis(self.place, "what is inside of an object lives on")
@@ -335,28 +367,60 @@ class BareListVariable(_BareVariable, ListVariable):
     """What is in an object that is a list."""
 
 
+class BareSetVariable(_BareVariable, SetVariable):
+    """What is in an object that is a set. Of one that was there before it has begun as a dictionary
+    of its keys, in their order."""
+
+    def _begun_elements(self, tx: Translator) -> list[VariableTracker]:
+        return [tracker_of_key(key, self.guards) for key in self.begun]
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return super().parts() if self.holder is None else [self.holder]  # type: ignore[list-item]  # a tracker is a holder
+
+    def push_as_it_was(self, codegen: Codegen) -> None:
+        if self.holder is not None and not self.steps:
+            codegen(self.holder)  # type: ignore[arg-type]  # a tracker is a holder
+        else:
+            super().push_as_it_was(codegen)
+
+
 def existing_contents(
     tx: Translator, owner: Holder, value: object, source: Source, base: type
 ) -> VariableTracker | None:
     """What an object holds that was there before; None: something that is not known here."""
     found = tx.build(CallSource(source, bare, (base,)), bare(value, base))
-    place = tx.root.current_instruction.index
     if not isinstance(found, ConstDictVariable | ListVariable):
         return found if isinstance(found, TupleVariable) else None
-    made = BareDictVariable if isinstance(found, ConstDictVariable) else BareListVariable
-    mutation = ValueMutationExisting()
-    return made(found.items, place, owner, guards=found.guards, mutation_type=mutation)
+    mutation = None if base is frozenset else ValueMutationExisting()
+    of: type[_BareVariable] = BareListVariable
+    of = BareDictVariable if isinstance(found, ConstDictVariable) else of
+    given: tuple[object, ...] = (found.items,)
+    if base in (set, frozenset):
+        of, given = BareSetVariable, (found.items, (), frozenset(found.items))
+    return of.held(tx, *given, guards=found.guards, mutation_type=mutation, holder=owner)
 
 
 def new_contents(tx: Translator, base: type, args: Arguments) -> VariableTracker:
     """What an object holds that is made, before its `__init__`; `args` are those of `__new__`."""
-    place = tx.root.current_instruction.index
     if base is tuple:
         items = args[0].listed(tx) if args else []
         return TupleVariable(items, **VariableTracker.propagate(args))
+    if base is frozenset:
+        return held_frozen(tx, args)
+    if base is set:
+        return BareSetVariable.held(tx, None, (), frozenset(), mutation_type=ValueMutationNew())
     if base in (list, deque):
-        return BareListVariable([], place, mutation_type=ValueMutationNew())
-    return BareDictVariable({}, place, mutation_type=ValueMutationNew())
+        return BareListVariable.held(tx, [], mutation_type=ValueMutationNew())
+    return BareDictVariable.held(tx, {}, mutation_type=ValueMutationNew())
+
+
+def write_given(codegen: Codegen, held: VariableTracker | None) -> int:
+    """Push what an object is made with that holds this from the beginning; how much that is."""
+    if isinstance(held, SetVariable) and held.python_type() is frozenset:
+        return held.write_given(codegen)
+    if isinstance(held, TupleVariable):
+        held.reconstruct(codegen)
+    return int(isinstance(held, TupleVariable))
 
 
 def write_contents(
@@ -367,8 +431,11 @@ def write_contents(
     maxlen: VariableTracker | None,
 ) -> None:
     """Put into the object in the variable what it holds; a deque has `maxlen`, too."""
-    if base is tuple:
+    if base in (tuple, frozenset):
         return  # it is made with them
+    if isinstance(contents, SetVariable):
+        contents.write_steps(codegen, variable)
+        return
     codegen.load_callable(put_contents)
     codegen.emit("LOAD_FAST", variable)
     if isinstance(contents, ConstDictVariable):

@@ -9,13 +9,18 @@ from __future__ import annotations
 import contextvars
 from typing import TYPE_CHECKING
 
-from stepper.native.variables.base import Arguments, AttributeMutationNew, Keywords, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    AttributeMutationNew,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
-    from stepper.native.variables.base import Guards
 
 
 class ContextVariable(HasBuiltinMethods):
@@ -31,7 +36,9 @@ class ContextVariable(HasBuiltinMethods):
             case "set", [value] if not kwargs:
                 before = effects.load_attr(self, "value")
                 effects.store_attr(self, "value", value)
-                return ContextTokenVariable(self, before, **self.propagate(self, value))
+                options = self.propagate(self, value)
+                changes = AttributeMutationNew()
+                return ContextTokenVariable(self, before, mutation_type=changes, **options)
             case "reset", [ContextTokenVariable() as token] if not kwargs:
                 if token.var.mutation_type is self.mutation_type and not token.is_used(tx):
                     token.use(tx)
@@ -43,21 +50,16 @@ class ContextVariable(HasBuiltinMethods):
         raise self.refuse(f"method {name}")
 
 
+@tracker_class
 class ContextTokenVariable(VariableTracker):
-    """What `ContextVar.set` returns.
-
-    var: which was set.
-    before: what it had been set to in this frame, None: it had not been.
-    """
+    """What `ContextVar.set` returns."""
 
     python_class = contextvars.Token
 
-    def __init__(
-        self, var: ContextVariable, before: VariableTracker | None, guards: Guards
-    ) -> None:
-        super().__init__(guards=guards, mutation_type=AttributeMutationNew())
-        self.var = var
-        self.before = before
+    var: ContextVariable
+    """Which was set."""
+    before: VariableTracker | None
+    """What it had been set to in this frame, None: it had not been."""
 
     def is_used(self, tx: Translator) -> bool:
         """Whether the variable was put back with it, which can be done once."""

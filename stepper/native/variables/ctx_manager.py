@@ -13,7 +13,7 @@ import torch
 import torch.nn.attention
 
 from stepper.native.exc import RestartAnalysis, unimplemented
-from stepper.native.guards.class_dicts import has, lookup
+from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import is_original, require
@@ -26,6 +26,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
+from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import (
     TRANSFORMS,
@@ -133,17 +134,6 @@ def left(exit_function: Callable[[None, None, None], object]) -> None:
 
 
 @tracker_class
-class EnterVariable(VariableTracker):
-    """`__enter__` of a context that has been entered already, with its exit function."""
-
-    result: VariableTracker
-    """What entering the context returns."""
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        return self.result
-
-
-@tracker_class
 class ModeClassVariable(VariableTracker):
     """A class of contexts that the graph enters and leaves by itself, or a function that makes
     them."""
@@ -198,21 +188,15 @@ def existing_exit(
     given = tx.build(before, autocast_before(context)).unpack(tx)
     options = VariableTracker.propagate(manager, given)
     arguments = tuple(each.as_python_constant() for each in given)
-    return ExitOfCodeVariable(ModeVariable(torch.autocast, arguments), source=source, **options)
+    as_before = ModeVariable(torch.autocast, arguments)
 
-
-@tracker_class
-class ExitOfCodeVariable(VariableTracker):
-    """The exit function of an autocast that code has entered: the graph enters what makes it as
-    it was before, and code leaves it once the graph has run."""
-
-    before: ModeVariable
-    """The context that makes it as it was before."""
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        leave, _ = self.before.enter(tx)
-        _note(tx.output, "exits", (*tx.output.exits, (leave, self)))
+    def leave(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        # The graph enters that, and code leaves the autocast once the graph has run.
+        _note(tx.output, "exits", (*tx.output.exits, (as_before.enter(tx)[0], exit)))
         return ConstantVariable(False)
+
+    exit = KnownCallVariable(leave, source=source, **options)
+    return exit
 
 
 @tracker_class
@@ -271,7 +255,7 @@ class ModeVariable(ContextManagerVariable):
         if name != "clone" or self.kind is not torch.inference_mode:
             raise self.refuse(f"attribute {name}")
         require(tx.output, self.python_type(), name)
-        return CloneVariable(self, guards=self.guards)
+        return KnownCallVariable(lambda *given: self, guards=self.guards)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """As a decorator."""
@@ -301,7 +285,8 @@ class TransformVariable(ModeVariable):
 
 @tracker_class
 class InsideVariable(VariableTracker):
-    """What nobody asks for anything but its class, as what `as` gets of such a context."""
+    """What nobody asks for anything but its class: what `as` gets of such a context, or the handle
+    of a hook."""
 
     kind: type
     """Its class."""
@@ -313,23 +298,6 @@ class InsideVariable(VariableTracker):
 
     def reconstruct(self, codegen: Codegen) -> None:
         raise RestartAnalysis(self.place, f"a {self.kind.__name__} lives on")
-
-
-@tracker_class
-class CloneVariable(VariableTracker):
-    """The method of a context that makes another one like it."""
-
-    python_class = types.MethodType
-
-    manager: ModeVariable
-    """The context."""
-
-    def has_attribute(self, tx: Translator, name: str) -> bool:
-        """Whether methods have the attribute."""
-        return has(types.MethodType, name)
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        return self.manager
 
 
 def set_grad_mode(tx: Translator, mode: bool) -> None:

@@ -7,7 +7,7 @@ import enum
 import types
 from typing import TYPE_CHECKING
 
-from stepper.native.guards.class_dicts import has_dict, lookup
+from stepper.native.guards.class_dicts import find, has_dict, lookup
 from stepper.native.library import is_library
 from stepper.native.source import GetItemSource, instance_dict_of
 from stepper.native.variables.base import (
@@ -18,6 +18,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import fold
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -122,8 +123,8 @@ class EnumVariable(UserDefinedObjectVariable):
         return fold(vars(int)[name], [self.bare(), *given], {})
 
     def bare(self) -> VariableTracker:
-        """The number that a flag is, too, alone."""
-        if not isinstance(self.value, int):
+        """The number or text that it is, too, alone."""
+        if not isinstance(self.value, _NUMBERS):
             raise self.refuse("the number")
         return ConstantVariable(bare_value(self.value), guards=self.guards)
 
@@ -136,6 +137,26 @@ class NumberMemberVariable(EnumVariable):
 
     def as_python_constant(self) -> object:
         return self.value
+
+    def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
+        if self._is_left(name, start):
+            return self.bare().var_getattr(tx, name)
+        return super().attribute_of_class(tx, name, start)
+
+    def data_descriptor(self, tx: Translator, name: str, descriptor: object) -> VariableTracker:
+        if self._is_left(name):
+            return self.bare().var_getattr(tx, name)
+        return super().data_descriptor(tx, name, descriptor)
+
+    def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
+        if isinstance(self.value, str) and self._is_left(name):
+            return self.bare().var_getattr(tx, name).call_function(tx, args, {})
+        return super().special(tx, name, args)
+
+    def _is_left(self, name: str, start: int = 0) -> bool:
+        """Whether its class leaves an attribute to what the number or text is."""
+        owner, found = find(type(self.value), name, start)
+        return one_of(owner, _NUMBERS) and type(found) is not staticmethod
 
     def as_proxy(self) -> object:
         return bare_value(self.value)

@@ -15,8 +15,8 @@ import builtins
 import inspect
 import types
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Unpack
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
 from stepper import _C
 from stepper.native.bytecode.opcodes import EMPTY_SLOT_NAMES_MODULE
@@ -31,13 +31,12 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod, KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.support.words import Classes, one_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 _WITH_FIELDS = (
     ImportError, OSError, SyntaxError, UnicodeError, SystemExit, StopIteration, BaseExceptionGroup,
@@ -101,26 +100,20 @@ NAMES = ("__name__", "__qualname__", "__module__")
 """Attributes of builtin classes and functions that are texts."""
 
 
+@tracker_class
 class ExceptionVariable(VariableTracker):
-    """An exception that the frame made.
+    """An exception that the frame made."""
 
-    cls: its class's tracker.
-    args: what its class was called with; an `__init__` of its own may have stored other `args`.
-    fields: what Python has stored in it beside them.
-    """
+    cls: VariableTracker
+    """Its class."""
+    args: Sequence[VariableTracker]
+    """What its class was called with; an `__init__` of its own may have stored other `args`."""
+    fields: Mapping[str, object] = field(default_factory=dict)
+    """What Python has stored in it beside them."""
 
-    def __init__(
-        self,
-        cls: VariableTracker,
-        args: Sequence[VariableTracker],
-        fields: Mapping[str, object] = MappingProxyType({}),
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        options.setdefault("mutation_type", AttributeMutationNew())
-        super().__init__(**options)
-        self.cls = cls
-        self.args = list(args)
-        self.fields = fields
+    def __post_init__(self) -> None:
+        self.mutation_type = AttributeMutationNew()
+        super().__post_init__()
 
     def describe(self) -> str:
         return qualified_name(self.python_type())
@@ -165,7 +158,7 @@ class ExceptionVariable(VariableTracker):
         kind = self.python_type()
         owner, found = find(kind, name, start)
         if name == "__init__" and found in BEGINNINGS:
-            return ExceptionInitVariable(self, guards=self.guards)
+            return KnownCallVariable(self._init, types.MethodWrapperType, guards=self.guards)
         if type(found) is not types.FunctionType or self.cls.source is None:
             raise self.refuse(f"attribute {name}")
         of_class: Source = self.cls.source
@@ -176,6 +169,16 @@ class ExceptionVariable(VariableTracker):
         if method is None:
             raise self.refuse(f"method {name}")
         return method
+
+    def _init(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        """`BaseException.__init__`: it takes its arguments."""
+        from stepper.native.variables.lists import TupleVariable
+
+        if kwargs:
+            raise self.refuse("a call of __init__ with keyword arguments")
+        arguments = TupleVariable(args, **self.propagate(args))
+        tx.output.side_effects.store_attr(self, "args", arguments)
+        return ConstantVariable(None)
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         kind = self.python_type()
@@ -236,25 +239,6 @@ class ExceptionVariable(VariableTracker):
         codegen(self.cls)
         codegen.foreach(self.args)
         codegen.call(1 + len(self.args))
-
-
-@tracker_class
-class ExceptionInitVariable(VariableTracker):
-    """`BaseException.__init__` of an exception: it takes its arguments."""
-
-    python_class = types.MethodWrapperType
-
-    obj: ExceptionVariable
-    """The exception."""
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        from stepper.native.variables.lists import TupleVariable
-
-        if kwargs:
-            raise self.refuse("a call with keyword arguments")
-        arguments = TupleVariable(args, **self.propagate(args))
-        tx.output.side_effects.store_attr(self.obj, "args", arguments)
-        return ConstantVariable(None)
 
 
 class TracebackVariable(VariableTracker):

@@ -17,7 +17,7 @@ from stepper.native.exc import PrepareFirst, unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, STEPPER, TORCH, is_library
-from stepper.native.source import AttrSource, ClosureSource, DefaultsSource, GetItemSource
+from stepper.native.source import AttrSource, ClosureSource, GetItemSource
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -293,7 +293,8 @@ class UserFunctionVariable(BaseUserFunctionVariable):
     ) -> VariableTracker:
         if source is None:
             return wrap_constant(value, self.guards)
-        return tx.build(DefaultsSource(source, key), value)
+        where = "__defaults__" if isinstance(key, int) else "__kwdefaults__"
+        return tx.build(GetItemSource(AttrSource(source, where), key), value)
 
 
 _told_apart: PerCode[bool] = PerCode()
@@ -367,30 +368,24 @@ _DEFAULTS = {"__defaults__": 1, "__kwdefaults__": 2}
 """Attributes of a function that the frame makes, by the flags of MAKE_FUNCTION."""
 
 
+@tracker_class
 class NestedUserFunctionVariable(BaseUserFunctionVariable):
     """A function that the frame made.
 
-    code: its code.
-    f_globals: its globals.
     attributes: trackers of what MAKE_FUNCTION was given, by its flags: defaults, keyword defaults,
         annotations, cells, what makes the annotations.
-    fn_name: its qualified name.
     """
 
-    def __init__(
-        self,
-        code: types.CodeType,
-        f_globals: dict[str, object],
-        attributes: dict[int, VariableTracker],
-    ) -> None:
-        super().__init__(mutation_type=AttributeMutationNew())
-        self.code = code
-        self.f_globals = f_globals
-        self.attributes = attributes
-        self.fn_name = code.co_qualname
+    code: types.CodeType
+    f_globals: dict[str, object]
+    attributes: dict[int, VariableTracker]
+
+    def __post_init__(self) -> None:
+        self.mutation_type = AttributeMutationNew()
+        super().__post_init__()
 
     def describe(self) -> str:
-        return f"function {self.fn_name}"
+        return f"function {self.code.co_qualname}"
 
     def get_function(self) -> types.FunctionType:
         cells = tuple(types.CellType() for _ in self.code.co_freevars)

@@ -22,7 +22,7 @@ from torch.utils.hooks import RemovableHandle
 
 from stepper import _C
 from stepper.native.bytecode.opcodes import listing
-from stepper.native.exc import RestartAnalysis, Unsupported, unimplemented
+from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -33,6 +33,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.ctx_manager import InsideVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import BaseUserFunctionVariable
 from stepper.native.variables.lists import BaseListVariable, TupleVariable
@@ -54,7 +55,7 @@ from stepper.native.versions import (
 )
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Codegen, Output, Translator
+    from stepper.native.protocols import Output, Translator
 
 
 _EXISTING = (ValueMutationExisting, AttributeMutationExisting)
@@ -188,9 +189,11 @@ class HigherOrderVariable(VariableTracker):
         return call(self, tx, args, kwargs).with_guards(self.guards)
 
 
-_REENTRANT = {"use_reentrant": False, "preserve_rng_state": True}
-"""What `checkpoint` is to be told, or not to be told otherwise."""
-_OF_CHECKPOINT = frozenset({*_REENTRANT, "context_fn", "determinism_check", "debug", "early_stop"})
+_SAVES_DRAWS = "preserve_rng_state"
+_OF_CHECKPOINT = frozenset(
+    {"use_reentrant", _SAVES_DRAWS, "context_fn", "determinism_check", "debug", "early_stop"}
+)
+"""What `checkpoint` is told, and its function is not."""
 
 
 def _checkpoint(
@@ -200,10 +203,13 @@ def _checkpoint(
     known = all(each.is_python_constant() for each in told.values())
     if not args or not known or "use_reentrant" not in told:
         raise me.refuse("a call with these arguments")
-    if any(_REENTRANT.get(key) is not value.as_python_constant() for key, value in told.items()):
-        raise me.refuse("a call with these arguments")
     rest = {key: value for key, value in kwargs.items() if key not in told}
-    return _applied(tx, checkpointed, Region(tx, args[0], args[1:], rest))
+    reentrant = told.pop("use_reentrant").as_python_constant()
+    saves = told.get(_SAVES_DRAWS, ConstantVariable(True)).as_python_constant()
+    if reentrant is not False or told.keys() - {_SAVES_DRAWS} or type(saves) is not bool:
+        raise me.refuse("a call with these arguments")
+    region = Region(tx, args[0], args[1:], rest)
+    return _applied(tx, checkpointed, region, {} if saves else told)
 
 
 def _wrap(
@@ -219,14 +225,16 @@ def _wrap(
     return _applied(tx, wrapped, region)
 
 
-def _applied(tx: Translator, operator: Callable[..., object], region: Region) -> VariableTracker:
-    """What a region gives, with an operator of its graph in its place."""
+def _applied(
+    tx: Translator, operator: Callable[..., object], region: Region, told: Keywords | None = None
+) -> VariableTracker:
+    """What a region gives, with an operator of its graph, which is told this, in its place."""
     if not region.given():
         return region.result
     inputs = list(dict.fromkeys(region.needed))
     body = region.take_out(tx.output, inputs)
     given = [body, *[_of_node(tx.output, each) for each in inputs]]
-    results = tx.call_in_graph("call_function", operator, given, {})
+    results = tx.call_in_graph("call_function", operator, given, told or {})
     return region.with_results(tx, results.unpack(tx))
 
 
@@ -340,7 +348,8 @@ def register_hook(tx: Translator, tensor: TensorVariable, hook: VariableTracker)
     body = region.take_out(output, [own])
     output.erase(own)
     tx.call_in_graph("call_function", hooked, [tensor, body], {})
-    return HandleVariable(tx.root.current_instruction.index)
+    # Nobody can have what takes it away again, for the graph registers it.
+    return InsideVariable(RemovableHandle, tx.root.current_instruction.index)
 
 
 def _computes(code: CodeType) -> bool:
@@ -370,17 +379,3 @@ def _through(body: torch.fx.GraphModule, gradient: torch.Tensor) -> object:
 
 
 _C.set_skip(_through.__code__, "recursive")
-
-
-@tracker_class
-class HandleVariable(VariableTracker):
-    """What takes a hook away again: nobody can have it, for the graph registers the hook."""
-
-    python_class = RemovableHandle
-
-    made_at: int
-    """The instruction of the frame that has made it: where it is needed, the graph is broken
-    before that."""
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        raise RestartAnalysis(self.made_at, "Tensor.register_hook, of which the handle is needed")

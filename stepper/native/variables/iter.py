@@ -8,7 +8,7 @@ import sys
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Self
 
 from stepper import _C
 from stepper.native import polyfills
@@ -33,7 +33,6 @@ from stepper.native.variables.sets import SetVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 @tracker_class
@@ -82,7 +81,7 @@ _ITERATORS: dict[type, type] = {kind: type(iter(kind())) for kind in (list, tupl
 
 @tracker_class
 class ListIteratorVariable(IteratorVariable):
-    """Over a sequence that may change meanwhile."""
+    """Over a sequence that may change meanwhile, or the characters of a text, or bytes."""
 
     base: VariableTracker
     """The sequence."""
@@ -92,6 +91,8 @@ class ListIteratorVariable(IteratorVariable):
     """The instruction that took the first item, if the iterator was there before the frame."""
 
     def python_type(self) -> type:
+        if isinstance(self.base, ConstantVariable):
+            return type(iter(self.base.value))
         kinds = order_of(self.base.python_type())
         return next(_ITERATORS[kind] for kind in kinds if kind in _ITERATORS)
 
@@ -100,6 +101,9 @@ class ListIteratorVariable(IteratorVariable):
 
     def _items(self, tx: Translator) -> Sequence[object]:
         base = tx.output.side_effects.latest(self.base)
+        if isinstance(base, ConstantVariable):
+            text: Sequence[object] = base.value
+            return text
         if isinstance(base, BaseListVariable):
             return base.items
         if isinstance(base, RangeVariable) and abs(base.value.stop) < sys.maxsize // 2:
@@ -148,17 +152,6 @@ class ListIteratorVariable(IteratorVariable):
         if self.index:
             codegen.load_const(self.index)
         codegen.call(2 if self.index else 1)
-
-
-class ConstantIteratorVariable(ListIteratorVariable):
-    """Over the characters of a string, or the bytes of bytes."""
-
-    def python_type(self) -> type:
-        return type(iter(self.base.as_python_constant()))
-
-    def _items(self, tx: Translator) -> Sequence[object]:
-        items: Sequence[object] = self.base.as_python_constant()
-        return items
 
 
 @tracker_class
@@ -269,27 +262,17 @@ def advanced(iterable: Iterable[object], count: int) -> object:
 _C.set_skip(advanced.__code__, "recursive")
 
 
+@tracker_class
 class CombinedIteratorVariable(IteratorVariable):
-    """`zip`, `enumerate` or `map` over other iterators.
+    """`zip`, `enumerate` or `map` over other iterators."""
 
-    function: which of them.
-    items: the iterators; of `map`, the function before them.
-    count: of `enumerate`, the next number.
-    """
-
-    def __init__(
-        self,
-        function: type[Iterator[object]],
-        items: Sequence[VariableTracker],
-        count: int = 0,
-        strict: bool = False,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.function = function
-        self.items = list(items)
-        self.count = count
-        self.strict = strict
+    function: type[Iterator[object]]
+    """Which of them."""
+    items: Sequence[VariableTracker]
+    """The iterators; of `map`, the function before them."""
+    count: int = 0
+    """The next number that `enumerate` gives."""
+    strict: bool = False
 
     def python_type(self) -> type:
         kind: type = self.function
@@ -364,7 +347,7 @@ def iterate(tx: Translator, value: VariableTracker) -> IteratorVariable:
     if isinstance(value, DictViewVariable | SetVariable):
         return ElementIteratorVariable.begin(tx, value)
     if isinstance(value, ConstantVariable) and isinstance(value.value, str | bytes):
-        return ConstantIteratorVariable(value, **options)
+        return ListIteratorVariable(value, **options)
     if isinstance(value, ConstantVariable):
         raise fold(iter, [value], {}).refuse("iteration")
     if (lazy := value.lazy_iterator(tx)) is not None:

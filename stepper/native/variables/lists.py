@@ -32,17 +32,24 @@ if TYPE_CHECKING:
 Operation = Callable[[object, object], object]
 
 
-class BaseListVariable(HasBuiltinMethods):
-    """A sequence whose items are known.
+class _OfItems(HasBuiltinMethods):
+    """What is made of parts that are known.
 
     items: their trackers.
     """
 
-    kind: type = object
-
     def __init__(self, items: Iterable[VariableTracker], **options: Unpack[TrackerOptions]) -> None:
         super().__init__(**options)
         self.items = list(items)
+
+    def parts(self) -> Sequence[VariableTracker]:
+        return self.items
+
+
+class BaseListVariable(_OfItems):
+    """A sequence whose items are known."""
+
+    kind: type = object
 
     def python_type(self) -> type:
         return self.kind
@@ -58,9 +65,6 @@ class BaseListVariable(HasBuiltinMethods):
 
     def truth(self, tx: Translator) -> bool:
         return bool(self.items)
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return self.items
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return [tx.realize(item).with_guards(self.guards) for item in self.items]
@@ -190,30 +194,6 @@ class ListVariable(BaseListVariable):
         items = list(self.items)
         none = ConstantVariable(None)
         match name, args:
-            case "append", [item]:
-                self.become(tx, [*items, item], name, item)
-                return none
-            case "extend", [other]:
-                self.become(tx, [*items, *other.listed(tx)], name, other)
-                return none
-            case "insert", [at, item]:
-                items.insert(index_of(at), item)
-                self.become(tx, items, name, at, item)
-                return none
-            case "pop", _ if len(args) < 2:
-                at = args[0] if args else ConstantVariable(-1)
-                try:
-                    taken = items.pop(index_of(at))
-                except IndexError as error:
-                    raise observed_error(error) from None
-                self.become(tx, items, name, *args)
-                return tx.realize(taken).with_guards(self.guards)
-            case "clear", []:
-                self.become(tx, [], name)
-                return none
-            case "reverse", []:
-                self.become(tx, items[::-1], name)
-                return none
             case "copy", []:
                 return ListVariable.new(items, self.guards)
             case "remove", [item]:
@@ -223,37 +203,46 @@ class ListVariable(BaseListVariable):
                         self.become(tx, items, name, item)
                         return none
                 return call_of_constant(ListVariable([]), name, [none], {})  # an error
-            case "__delitem__", [at]:
-                try:
-                    del items[index_of(at)]
-                except IndexError as error:
-                    raise observed_error(error) from None
-                self.become(tx, items, name, at)
-                return none
-        return super().call_method(tx, name, args, kwargs)
+        taken = _TAKEN.get(name, ())
+        if name not in _TAKEN or len(args) > len(taken):
+            return super().call_method(tx, name, args, kwargs)
+        given = [take(tx, each) for take, each in zip(taken, args, strict=False)]
+        try:
+            result = getattr(items, name)(*given)
+        except (IndexError, TypeError) as error:
+            raise observed_error(error) from None
+        self.become(tx, items, name, *args)
+        return none if result is None else tx.realize(result).with_guards(self.guards)
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.foreach(self.items)
         codegen.build("BUILD_LIST", len(self.items))
 
 
+def _index(tx: Translator, value: VariableTracker) -> object:
+    return index_of(value)
+
+
+def _itself(tx: Translator, value: VariableTracker) -> object:
+    return value
+
+
+def _items(tx: Translator, value: VariableTracker) -> object:
+    return value.listed(tx)
+
+
+_TAKEN: dict[str, tuple[Callable[[Translator, VariableTracker], object], ...]] = {
+    "append": (_itself,), "extend": (_items,), "insert": (_index, _itself), "pop": (_index,),
+    "clear": (), "reverse": (), "__delitem__": (_index,),
+}  # fmt: skip
+"""As what methods that change a list take their arguments, of which some may be left out."""
 _PARTS = ("start", "stop", "step")
 
 
-class PartsVariable(HasBuiltinMethods):
-    """A slice or a range.
-
-    items: start, stop and step.
-    """
+class PartsVariable(_OfItems):
+    """A slice or a range: start, stop and step."""
 
     python_class: ClassVar[type]
-
-    def __init__(self, items: Iterable[VariableTracker], **options: Unpack[TrackerOptions]) -> None:
-        super().__init__(**options)
-        self.items = list(items)
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return self.items
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         return has(self.python_class, name)

@@ -1,10 +1,9 @@
-"""Modules of Python, the environment, and `super()`."""
+"""Modules of Python, and `super()`."""
 
 from __future__ import annotations
 
-import os
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.guards.class_dicts import (
     MISSING,
@@ -20,10 +19,9 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin import BuiltinVariable
-from stepper.native.variables.builtin_methods import HasBuiltinMethods
+from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.descriptors import is_data_descriptor
-from stepper.native.variables.exceptions import observed
 from stepper.native.variables.namespace import stored_in
 from stepper.native.variables.new_object import make_new
 from stepper.native.variables.user_defined import UserDefinedClassVariable
@@ -32,6 +30,7 @@ from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
+    from stepper.native.variables.base import TrackerOptions
 
 
 def is_stand_in(value: object) -> bool:
@@ -89,41 +88,6 @@ class PythonModuleVariable(VariableTracker):
         return found.with_guards(self.guards)
 
 
-class EnvironVariable(HasBuiltinMethods):
-    """`os.environ`, to look variables up in; each that is asked for is guarded."""
-
-    def python_type(self) -> type:
-        return type(os.environ)
-
-    def call_method(
-        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
-    ) -> VariableTracker:
-        if name != "get" or len(args) not in (1, 2) or kwargs:
-            raise self.refuse(f"method {name}")
-        found = self._value(tx, args[0])
-        if found.value is None and len(args) == 2:
-            return args[1].with_guards(found.guards)
-        return found
-
-    def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        return self._value(tx, item).value is not None
-
-    def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        found = self._value(tx, key)
-        if found.value is None:
-            raise observed(KeyError, key.as_python_constant())
-        return found
-
-    def _value(self, tx: Translator, key: VariableTracker) -> ConstantVariable:
-        name = key.as_python_constant()
-        if type(name) is not str or self.source is None:
-            raise self.refuse("a variable")
-        value = os.environ.get(name)
-        condition = f"{self.source.name()}.get({name!r}) == {value!r}"
-        guards = tx.output.install_guard(self.source, GuardBuilder.EXPRESSION, name=condition)
-        return ConstantVariable(value, guards=self.guards | key.guards | guards)
-
-
 @tracker_class
 class SuperVariable(VariableTracker):
     """`super()`."""
@@ -154,7 +118,7 @@ class SuperVariable(VariableTracker):
             of_all = ("__init__", "__getattribute__", "__delattr__")
             method = object.__dict__[name] if name in of_all else None
         if method is not None and find(kind, name, rest)[1] is method:
-            return GenericAccessVariable(self.objvar, name, **self.propagate(self, self.objvar))
+            return _of_object(self.objvar, name, **self.propagate(self, self.objvar))
         found: VariableTracker = read(tx, name, rest)
         return found.with_guards(self.guards)
 
@@ -170,7 +134,7 @@ class SuperVariable(VariableTracker):
         if one_of(start, meta) and not one_of(start, order):
             after = place_of(start, meta) + 1
             if name == "__call__" and find(meta[0], name, after)[1] is type.__dict__[name]:
-                return GenericAccessVariable(objvar, name, **self.propagate(self, objvar))
+                return _of_object(objvar, name, **self.propagate(self, objvar))
             return objvar.of_metaclass(tx, name, after).with_guards(self.guards)
         if not one_of(start, order) or objvar.source is None:
             raise self.refuse(f"attribute {name}")
@@ -183,22 +147,12 @@ class SuperVariable(VariableTracker):
         return objvar.attribute(tx, AttrSource(of_class, name), found).with_guards(self.guards)
 
 
-@tracker_class
-class GenericAccessVariable(VariableTracker):
+def _of_object(obj: Any, method: str, **options: Unpack[TrackerOptions]) -> VariableTracker:
     """What `object` has to begin an object, and to store, find or delete its attributes, or `type`,
     to make one, when nobody in between does it otherwise."""
 
-    obj: VariableTracker
-    """The object."""
-    name: str
-    """The name of the method."""
-
-    def python_type(self) -> type:
-        return type(object().__str__)
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        obj: Any = self.obj
-        match self.name, args:
+    def call(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        match method, args:
             case "__init__", [] if not kwargs:
                 return ConstantVariable(None)
             case "__setattr__", [name, value] if not kwargs:
@@ -211,5 +165,7 @@ class GenericAccessVariable(VariableTracker):
                 return make_new(tx, obj, args, kwargs)
             case "__getattribute__", [name] if not kwargs and hasattr(obj, "generic_getattr"):
                 found: VariableTracker = obj.generic_getattr(tx, name_of(name))
-                return found.with_guards(self.guards)
-        raise self.refuse("a call")
+                return found
+        raise obj.refuse(f"a call of {method}")
+
+    return KnownCallVariable(call, types.MethodWrapperType, **options)

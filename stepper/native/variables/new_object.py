@@ -38,7 +38,6 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import InsideVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
 from stepper.native.variables.instance_dict import store_in_dict
-from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -80,9 +79,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
         base = containers.container_of(type(self.value)) or _maker_of(type(self.value))
         codegen.load_callable(base.__new__)
         codegen(self.cls)
-        if isinstance(self.held, TupleVariable):
-            self.held.reconstruct(codegen)
-        codegen.call(1 + isinstance(self.held, TupleVariable))
+        codegen.call(1 + containers.write_given(codegen, self.held))
 
     def fill(self, codegen: Codegen, variable: str) -> None:
         """Store what the object has, which is in the variable."""
@@ -122,12 +119,13 @@ def make_new(
         return _make_by_program(tx, cls, args, kwargs)
     if makes is not maker.__dict__["__new__"]:
         raise cls.refuse("an instance")
-    by_object = begin is object.__init__ and (base is tuple or not (args or kwargs))
+    made_whole = base in (tuple, frozenset)
+    by_object = begin is object.__init__ and (made_whole or not (args or kwargs))
     stores = begin is types.SimpleNamespace.__init__ and not args
     inherited = base is not None and containers.inherits(kind, "__init__")
     if not by_object and not inherited and not stores and type(begin) is not types.FunctionType:
         raise cls.refuse("an instance")
-    if base is tuple and (len(args) > 1 or kwargs):
+    if made_whole and (len(args) > 1 or kwargs):
         raise cls.refuse("an instance")
     held = None if base is None else containers.new_contents(tx, base, args)
     made = make_empty(cls, maker, held, given=bool(maker is object and (args or kwargs)))
@@ -158,7 +156,7 @@ def make_container(
     if of is None or not (base is of or (base is dict and issubclass(of, dict))):
         return None
     assert isinstance(cls, UserDefinedClassVariable)
-    if not _is_plain(cls) or (base is tuple and len(args) > 1):
+    if not _is_plain(cls) or (base in (tuple, frozenset) and len(args) > 1):
         return None
     return make_empty(cls, base, containers.new_contents(tx, of, args))
 

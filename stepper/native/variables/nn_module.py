@@ -27,6 +27,7 @@ from stepper.native.variables.base import (
     is_hashed_by_identity,
     tracker_class,
 )
+from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
@@ -104,8 +105,14 @@ class NNModuleVariable(UserDefinedObjectVariable):
     def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
         found = find(type(self.value), name, start)
         if name == "__getattr__" and found[0] is torch.nn.Module:
-            return RegisteredVariable(self, guards=self.guards)
+            return KnownCallVariable(self._getattr, guards=self.guards)
         return super().attribute_of_class(tx, name, start)
+
+    def _getattr(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        """`nn.Module.__getattr__`, where its class has a method of its own before that."""
+        if len(args) != 1 or kwargs:
+            raise self.refuse("a call of __getattr__ with these arguments")
+        return self.registered(tx, args[0].as_python_constant())
 
     def registered(self, tx: Translator, name: str) -> VariableTracker:
         """What `nn.Module.__getattr__` gives."""
@@ -176,19 +183,6 @@ class NNModuleVariable(UserDefinedObjectVariable):
             items = TupleVariable(self.unpack(tx), guards=self.guards).getitem(tx, key)
             return ModuleListSliceVariable(items, **self.propagate(items))
         return super().getitem(tx, key)
-
-
-@tracker_class
-class RegisteredVariable(VariableTracker):
-    """`nn.Module.__getattr__` of a module, whose class has a method of its own before it."""
-
-    module: NNModuleVariable
-    """The module."""
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if len(args) != 1 or kwargs:
-            raise self.refuse("a call with these arguments")
-        return self.module.registered(tx, args[0].as_python_constant())
 
 
 @tracker_class

@@ -20,7 +20,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import NUMPY
 from stepper.native.source import CallSource, Source
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
-from stepper.native.variables.builtin_methods import BoundBuiltinMethod
+from stepper.native.variables.builtin_methods import IN_PLACE, BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import BaseListVariable, SliceVariable, TupleVariable
@@ -218,11 +218,11 @@ def call_numpy(
     named = {key: plain(each) for key, each in kwargs.items()}
     if named.keys() & {"out", "where", "like"}:
         raise unimplemented("a function of NumPy's that is told where to write")
-    if function in _IN_PLACE and getattr(tx.realize(args[0]), "kind", None) is not NUMPY.ndarray:
-        function = _IN_PLACE[function]
+    if function in IN_PLACE and getattr(tx.realize(args[0]), "kind", None) is not NUMPY.ndarray:
+        function = IN_PLACE[function]
     if function is operator.getitem and _chooses(args[1]):
         raise unimplemented("the size of what is taken from an array needs the data")
-    writes = function in _WRITING or function in _IN_PLACE
+    writes = function in _WRITING or function in IN_PLACE
     name = f"numpy_{getattr(function, '__name__', '')}_{len(tx.output.graph.nodes)}"
     call = ArrayCall(name, function, values, named, writes)
     result = tx.call_in_graph("call_function", call, [*tensors], {})
@@ -239,14 +239,6 @@ def call_numpy(
         return each.with_guards(guards)
 
     return wrapped(result)
-
-
-_IN_PLACE = {
-    getattr(operator, f"i{name.strip('_')}"): getattr(operator, name)
-    for name in operator.__all__
-    if hasattr(operator, f"__i{name.strip('_')}__")
-}
-"""What each operator in place is for what cannot be changed."""
 
 
 def _chooses(key: VariableTracker) -> bool:

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any
 
 from stepper import _C
 from stepper.native.guards.class_dicts import has
 from stepper.native.source import AttrSource
-from stepper.native.variables.base import Arguments, AttributeMutationNew, Keywords, VariableTracker
+from stepper.native.variables.base import (
+    Arguments,
+    AttributeMutationNew,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
+from stepper.native.variables.builtin import handles
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.functions import has_stored
@@ -17,7 +24,6 @@ from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.variables.base import TrackerOptions
 
 
 def make_partial(func: Any, args: tuple[object, ...], keywords: dict[str, object]) -> object:
@@ -28,27 +34,18 @@ def make_partial(func: Any, args: tuple[object, ...], keywords: dict[str, object
 _C.set_skip(make_partial.__code__, "recursive")
 
 
-class FunctoolsPartialClassVariable(VariableTracker):
-    """The class."""
-
-    python_class = type
-
-    value = functools.partial
-
-    def describe(self) -> str:
-        return "class functools.partial"
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if not args or not has(args[0].python_type(), "__call__"):
-            raise self.refuse("a call without a function")
-        func, *rest = args
-        if isinstance(func, FunctoolsPartialVariable):  # they are made one
-            rest, kwargs = [*func.args, *rest], {**func.keywords, **kwargs}
-            func = func.func
-        return FunctoolsPartialVariable(
-            func, rest, kwargs, mutation_type=AttributeMutationNew(),
-            **self.propagate(self, args, list(kwargs.values())),
-        )  # fmt: skip
+@handles(functools.partial)
+def _partial(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    func, *rest = args
+    if not has(func.python_type(), "__call__"):
+        return None
+    options = VariableTracker.propagate(args, list(kwargs.values()))
+    if isinstance(func, FunctoolsPartialVariable):  # they are made one
+        rest, kwargs = [*func.args, *rest], {**func.keywords, **kwargs}
+        func = func.func
+    return FunctoolsPartialVariable(
+        func, rest, kwargs, mutation_type=AttributeMutationNew(), **options
+    )
 
 
 class PartialKeywordsVariable(ConstDictVariable):
@@ -69,28 +66,17 @@ class PartialKeywordsVariable(ConstDictVariable):
         codegen.load_attr("keywords")
 
 
+@tracker_class
 class FunctoolsPartialVariable(VariableTracker):
-    """A function with some of its arguments.
-
-    func, args, keywords: trackers.
-    value: the object; None: the frame makes it.
-    """
+    """A function with some of its arguments."""
 
     python_class = functools.partial
 
-    def __init__(
-        self,
-        func: VariableTracker,
-        args: Sequence[VariableTracker],
-        keywords: Keywords,
-        value: functools.partial[object] | None = None,
-        **options: Unpack[TrackerOptions],
-    ) -> None:
-        super().__init__(**options)
-        self.func = func
-        self.args = list(args)
-        self.keywords = dict(keywords)
-        self.value = value
+    func: VariableTracker
+    args: Sequence[VariableTracker]
+    keywords: Keywords
+    value: functools.partial[object] | None = None
+    """The object; None: the frame makes it."""
 
     def describe(self) -> str:
         return f"partial of {self.func.describe()}"
@@ -118,7 +104,7 @@ class FunctoolsPartialVariable(VariableTracker):
         return has(functools.partial, name) or has_stored(tx, self, self.value, name)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        positional = [tx.realize(arg) for arg in self.args] + args
+        positional = [*map(tx.realize, self.args), *args]
         named = {key: tx.realize(value) for key, value in self.keywords.items()} | kwargs
         return tx.realize(self.func).call_function(tx, positional, named).with_guards(self.guards)
 

@@ -1,4 +1,4 @@
-"""Large dictionaries of objects, in which code looks things up.
+"""Large dictionaries of objects, and the environment, in which code looks things up.
 
 A table of what each class is to be treated as has a hundred entries, and a call asks for three of
 them. So only what was asked for is guarded: that a key is there, or is not, and what it leads to.
@@ -7,7 +7,8 @@ Whatever needs all of it, as to go through it or to change it, is refused.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import os
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -33,10 +34,12 @@ if TYPE_CHECKING:
 class RegistryVariable(HasBuiltinMethods):
     """See the module's essay."""
 
-    value: dict[object, object]
-    """The dictionary; its keys are constants, or equal to themselves only."""
+    value: Mapping[object, object]
+    """The dictionary, whose keys are constants, or equal to themselves only; or `os.environ`."""
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
+        if self.value is os.environ and item.python_type() is not str:
+            raise self.refuse("a variable")
         return is_in(tx, self, self.value, item)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:

@@ -134,14 +134,15 @@ class SetVariable(HasBuiltinMethods):
     @property
     def existed(self) -> bool:
         """Whether it was there before, or is a constant."""
-        return isinstance(self.begun, set | frozenset)
+        return self.begun is not None and not isinstance(self.begun, tuple)
+
+    @property
+    def began_empty(self) -> bool:
+        """Whether all that it may let go of has come since the frame was entered."""
+        return self.existed and not self.begun
 
     def python_type(self) -> type:
-        if isinstance(self.begun, tuple):
-            function, *given = self.begun
-            kind: type = function if function in (set, frozenset) else given[0].python_type()
-            return kind
-        return type(self.begun) if isinstance(self.begun, frozenset) else set
+        return frozenset if self.mutation_type is None else set
 
     def truth(self, tx: Translator) -> bool:
         self.length(tx)
@@ -296,7 +297,7 @@ class SetVariable(HasBuiltinMethods):
                 return ConstantVariable(answer, **options)
             case _ if name in _CHANGING and not kwargs:
                 given = [_given(tx, each) for each in args]
-                if self.source is not None and any(_is_of_before(each) for each in given):
+                if _is_of_before(self) and any(map(_is_of_before, given)):
                     raise self.refuse(f"method {name} with a set that was there before")
                 known.become(tx, name, *given, because=args)
                 return ConstantVariable(None)
@@ -320,7 +321,11 @@ class SetVariable(HasBuiltinMethods):
             codegen.load_callable(function)
             _push(codegen, given)
             codegen.call(len(given))
-        self.write_steps(codegen)
+        if self.steps:
+            made = codegen.temporary()
+            codegen.store(made)
+            self.write_steps(codegen, made)
+            codegen.emit("LOAD_FAST", made)
 
     def push_as_it_was(self, codegen: Codegen) -> None:
         """Push a set that is like this one was; what was done to it since does not count."""
@@ -330,16 +335,21 @@ class SetVariable(HasBuiltinMethods):
         if self.source is not None:
             codegen(self.source)
         else:
-            self.reconstruct(codegen)
+            SetVariable.reconstruct(self, codegen)
 
-    def write_steps(self, codegen: Codegen) -> None:
-        """Do all steps to the set on the stack, which stays there."""
+    def write_steps(self, codegen: Codegen, variable: str) -> None:
+        """Do all steps to the set in the variable, past all methods of its class."""
         for method, *given in self.steps:
-            codegen.dup()
-            codegen.load_method(str(method))
+            codegen.load_callable(getattr(set, str(method)))
+            codegen.emit("LOAD_FAST", variable)
             _push(codegen, given)
-            codegen.call_method(len(given))
+            codegen.call(1 + len(given))
             codegen.pop_top()
+
+    def write_given(self, codegen: Codegen) -> int:
+        """Push what a class makes it of; how much that is."""
+        _push(codegen, self.begun[1:])
+        return len(self.begun) - 1
 
 
 def _key_of(tx: Translator, item: VariableTracker, among: Iterable[object] = ()) -> object:
@@ -413,12 +423,30 @@ def _follow(made: Any, steps: Iterable[Step]) -> Any:
 def _given(tx: Translator, value: VariableTracker) -> object:
     """What a set is made of or updated with, as what gives its elements in the same way: a
     constant, a dictionary of keys, or the tracker of a set."""
-    if isinstance(value, SetVariable):
+    if isinstance(value := inside(tx, value), SetVariable):
         return value.as_it_is(tx)
     if isinstance(value, ConstantVariable) and isinstance(value.value, frozenset | str | bytes):
         return value.value
     keys = tuple(_key_of(tx, item) for item in value.unpack(tx))
     return dict.fromkeys(keys) if isinstance(value, ConstDictVariable) else keys
+
+
+def inside(tx: Translator, value: VariableTracker) -> VariableTracker:
+    """What an object holds that is a set by inheritance; anything else as it is."""
+    if hasattr(value, "contents") and issubclass(value.python_type(), set | frozenset):
+        value = value.contents(tx)
+    return value
+
+
+class _Frozen(frozenset[object]):
+    """A frozenset of which another one is made step by step, as one of the program's class is."""
+
+
+def held_frozen(tx: Translator, args: Arguments) -> SetVariable:
+    """What an object holds that is a frozenset by inheritance, made of these."""
+    given = [_given(tx, each) for each in args]
+    elements = frozenset(_called(_Frozen, given))
+    return SetVariable((_Frozen, *given), (), elements, **VariableTracker.propagate(args))
 
 
 def as_set(value: VariableTracker) -> VariableTracker:
@@ -447,7 +475,7 @@ def _called(function: Callable[..., Any], given: Iterable[object]) -> Any:
 
 
 def _is_of_before(given: object) -> bool:
-    return isinstance(given, SetVariable) and given.source is not None
+    return isinstance(given, SetVariable) and isinstance(given.mutation_type, ValueMutationExisting)
 
 
 def _keys_in(given: Iterable[object]) -> Iterator[object]:

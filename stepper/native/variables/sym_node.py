@@ -19,6 +19,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.native.variables.builtin_methods import IN_PLACE
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import sym_sqrt
 from stepper.support.words import one_of
@@ -35,21 +36,15 @@ SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
 _TYPES: dict[type, type] = {torch.SymInt: int, torch.SymFloat: float, torch.SymBool: bool}
 
+_THEMSELVES = (
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv, operator.mod,
+    operator.pow, operator.lt, operator.le, operator.eq, operator.ne, operator.gt, operator.ge,
+    operator.neg, operator.pos, operator.lshift, operator.rshift, operator.and_, operator.or_,
+    operator.xor, abs, round, math.floor, math.ceil,
+)  # fmt: skip
 _IN_GRAPH: dict[object, object] = {
-    **{
-        each: each
-        for each in (
-            operator.add, operator.sub, operator.mul, operator.truediv, operator.floordiv,
-            operator.mod, operator.pow, operator.lt, operator.le, operator.eq, operator.ne,
-            operator.gt, operator.ge, operator.neg, operator.pos, operator.lshift, operator.rshift,
-            operator.and_, operator.or_, operator.xor, abs, round, math.floor, math.ceil,
-        )
-    },
-    operator.ilshift: operator.lshift, operator.irshift: operator.rshift,
-    operator.iand: operator.and_, operator.ior: operator.or_, operator.ixor: operator.xor,
-    operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
-    operator.itruediv: operator.truediv, operator.ifloordiv: operator.floordiv,
-    operator.imod: operator.mod, operator.ipow: operator.pow,
+    **dict(zip(_THEMSELVES, _THEMSELVES, strict=True)),
+    **{each: plain for each, plain in IN_PLACE.items() if plain in _THEMSELVES},
     max: torch.sym_max, min: torch.sym_min, float: torch.sym_float, int: torch.sym_int,
     math.trunc: torch.sym_int, math.sqrt: sym_sqrt,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
 from stepper.native.library import OPTIMIZERS
-from stepper.native.source import AttrSource, ConstantSource
+from stepper.native.source import AttrSource
 from stepper.native.variables.base import (
     NO_GUARDS,
     Arguments,
@@ -27,7 +27,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.exceptions import NAMES, no_attribute
+from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable, has_value
@@ -106,22 +106,19 @@ _PYTHON_METHODS = frozenset(
 """Methods that are written in Python and that a graph may call."""
 
 
+@tracker_class
 class TensorVariable(VariableTracker):
-    """A tensor.
-
-    proxy: its node.
-    class_type: `torch.Tensor` or `torch.nn.Parameter`.
-    """
+    """A tensor."""
 
     is_made = False
 
-    def __init__(
-        self, proxy: Any, class_type: type = torch.Tensor, **options: Unpack[TrackerOptions]
-    ) -> None:
-        super().__init__(**options)
-        self.proxy = proxy
-        self.class_type = class_type
-        self.identity = proxy.node
+    proxy: Any
+    """Its node."""
+    class_type: type = torch.Tensor
+    """`torch.Tensor` or `torch.nn.Parameter`."""
+
+    def __post_init__(self) -> None:
+        self.identity = self.proxy.node
 
     @property
     def fake(self) -> torch.Tensor:
@@ -477,38 +474,6 @@ def is_graph_method(name: str) -> bool:
     return type(found).__name__ in ("method_descriptor", "wrapper_descriptor") and (
         getattr(torch.Tensor, name) is found
     )
-
-
-@tracker_class
-class TensorMethodVariable(VariableTracker):
-    """A method of `torch.Tensor`, read from the class."""
-
-    name: str
-    """The name of the method."""
-
-    def describe(self) -> str:
-        return f"torch.Tensor.{self.name}"
-
-    def python_type(self) -> type:
-        return type(getattr(torch.Tensor, self.name))
-
-    def as_key(self, tx: Translator) -> TrackedKey:
-        method = getattr(torch.Tensor, self.name)
-        return TrackedKey.guarded(tx.build(ConstantSource(method), method), method)
-
-    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        method = getattr(torch.Tensor, self.name)
-        if name not in NAMES:
-            raise self.refuse(f"attribute {name}")
-        return tx.build(AttrSource(ConstantSource(method), name), getattr(method, name))
-
-    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        if not args or not isinstance(args[0], TensorVariable):
-            raise self.refuse("a call")
-        return args[0].call_method(tx, self.name, args[1:], kwargs)
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_const(getattr(torch.Tensor, self.name))
 
 
 @tracker_class

@@ -91,7 +91,6 @@ from stepper.native.variables.iter import ask_length, iterate
 from stepper.native.variables.tensor import (
     StoredAttributesVariable,
     StructSequenceVariable,
-    TensorMethodVariable,
     is_graph_method,
 )
 from stepper.native.versions import READS_STATICALLY
@@ -187,7 +186,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
                 return descriptor.special(tx, "__get__", [ConstantVariable(None), self])
         if self.value is torch.Tensor and is_graph_method(name):
             require(tx.output, torch.Tensor, name)
-            return TensorMethodVariable(name, guards=self.guards)
+            method = getattr(torch.Tensor, name)
+            return tx.build(ConstantSource(method), method).with_guards(self.guards)
         if found is MISSING and not self.has_attribute(tx, name):
             text = f"type object {_C.class_name(self.value)!r} has no attribute {name!r}"
             raise observed(AttributeError, text, name=name)
@@ -586,18 +586,29 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """What `generic_setattr_method` does."""
         kind = type(self.value)
         of_class = lookup(kind, name)
-        if is_property(of_class, "__set__") and type(of_class.fset) is types.FunctionType:
-            source = AttrSource(AttrSource(self.class_source(), name), "fset")
-            tx.build(source, of_class.fset).call_function(tx, [self, value], {})
+        if self._done_by_class(tx, name, "__set__", "fset", [value]):
             return
-        if type(lookup(type(of_class), "__set__")) is types.FunctionType:
-            descriptor = self._descriptor(tx, name, of_class)
-            if isinstance(descriptor, UserDefinedObjectVariable):
-                descriptor.special(tx, "__set__", [self, value])
-                return
         if not is_slot(of_class) and (is_data_descriptor(of_class) or not has_dict(kind)):
             raise self.refuse(f"assignment to attribute {name}")
         self.store_own(tx, name, value)
+
+    def _done_by_class(
+        self, tx: Translator, name: str, method: str, of_property: str, args: Arguments
+    ) -> bool:
+        """Whether a property, or another descriptor of the program's, stores or deletes it."""
+        of_class = lookup(type(self.value), name)
+        function = getattr(of_class, of_property) if is_property(of_class, method) else None
+        if type(function) is types.FunctionType:
+            source = AttrSource(AttrSource(self.class_source(), name), of_property)
+            tx.build(source, function).call_function(tx, [self, *args], {})
+            return True
+        if type(lookup(type(of_class), method)) is not types.FunctionType:
+            return False
+        descriptor = self._descriptor(tx, name, of_class)
+        known = isinstance(descriptor, UserDefinedObjectVariable)
+        if known:
+            descriptor.special(tx, method, [self, *args])  # type: ignore[attr-defined]  # asked above
+        return known
 
     def store_own(self, tx: Translator, name: str, value: VariableTracker) -> None:
         """Store what has this name in the object's dictionary, or in a slot."""
@@ -617,17 +628,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
     def generic_delattr(self, tx: Translator, name: str) -> None:
         """What `object.__delattr__` does."""
-        kind = type(self.value)
-        of_class = lookup(kind, name)
-        if is_property(of_class, "__delete__") and type(of_class.fdel) is types.FunctionType:
-            source = AttrSource(AttrSource(self.class_source(), name), "fdel")
-            tx.build(source, of_class.fdel).call_function(tx, [self], {})
+        of_class = lookup(type(self.value), name)
+        if self._done_by_class(tx, name, "__delete__", "fdel", []):
             return
-        if type(lookup(type(of_class), "__delete__")) is types.FunctionType:
-            descriptor = self._descriptor(tx, name, of_class)
-            if isinstance(descriptor, UserDefinedObjectVariable):
-                descriptor.special(tx, "__delete__", [self])
-                return
         if not self.is_new and is_data_descriptor(of_class) and not is_slot(of_class):
             raise self.refuse(f"deletion of attribute {name}")
         self.delete_own(tx, name)

@@ -17,6 +17,7 @@ from stepper import _C
 from stepper.native.guards.class_dicts import MISSING, find, is_derived, lookup
 from stepper.native.variables import containers
 from stepper.native.variables.base import VariableTracker
+from stepper.native.variables.builtin_methods import IN_PLACE
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import observed_error
@@ -43,18 +44,19 @@ _METHODS: dict[object, tuple[str, str]] = {
                         ("ne", "ne"))
 }  # fmt: skip
 """The method of each operator, and the reflected one."""
-_IN_PLACE: dict[object, Callable[[object, object], object]] = {
-    getattr(operator, f"i{name.strip('_')}"): getattr(operator, name) for name in _ARITHMETIC
-}
 _COMPARES = (operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne)
 _OF_CONTAINERS = frozenset(
-    {*(_METHODS[each][0] for each in _COMPARES), "__add__", "__mul__", "__rmul__", "__or__"}
+    {
+        *(_METHODS[each][0] for each in _COMPARES),
+        *("__add__", "__mul__", "__rmul__", "__or__", "__and__", "__sub__", "__xor__"),
+    }
 )
 """Methods that do with an object what they do with the builtin container that it is."""
 _REPEATED = (list, tuple, str, bytes, bytearray)
+_SETS = (set, frozenset)
 _PLAIN = (ConstantVariable, ConstDictVariable, BaseListVariable, SetVariable)
 """What answers nothing to an object of the program, unless that is one of `_ANSWERED`."""
-_ANSWERED = (int, float, complex, str, bytes, bytearray, set, frozenset)
+_ANSWERED = (int, float, complex, str, bytes, bytearray, *_SETS)
 
 
 def user_operator(
@@ -68,7 +70,7 @@ def user_operator(
     ]
     if not any(users):
         return None
-    asked = _IN_PLACE.get(operation, operation)
+    asked = IN_PLACE.get(operation, operation)
     if asked not in _METHODS:
         return None
     if asked is not operation and users[0]:
@@ -77,6 +79,8 @@ def user_operator(
             return found
     if operation is operator.ior and a.python_type() is dict:
         return None  # it asks nobody else
+    if operation in IN_PLACE and a.python_type() is set and issubclass(b.python_type(), _SETS):
+        return None  # a set becomes what they are together
     is_list = operation in (operator.iadd, operator.imul) and a.python_type() is list
     for one, name, other in _in_order(asked, a, b):
         owner = find(one.python_type(), name)[0]
@@ -84,7 +88,7 @@ def user_operator(
             continue  # a list comes last
         if operation is operator.imul and one is b and users[0] and one_of(owner, _REPEATED):
             continue  # CPython asks no sequence there
-        if one_of(owner, (list, tuple, dict)) and name in _OF_CONTAINERS:
+        if one_of(owner, (list, tuple, dict, *_SETS)) and name in _OF_CONTAINERS:
             if (found := _of_container(tx, owner, name, one, other)) is not None:
                 return found
         elif isinstance(one, UserDefinedObjectVariable):
@@ -167,7 +171,8 @@ def _of_container(
     from stepper.native.variables.builtin import binary_op
 
     times = "mul" in name
-    if not (other.python_type() is int if times else issubclass(other.python_type(), owner)):
+    kinds = _SETS if owner in _SETS else owner
+    if not (other.python_type() is int if times else issubclass(other.python_type(), kinds)):
         return None
     sides = [
         each.contents(tx) if isinstance(each, UserDefinedObjectVariable) else each

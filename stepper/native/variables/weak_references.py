@@ -17,8 +17,14 @@ from stepper.native.bytecode.bytecode_analysis import argument_count
 from stepper.native.exc import RestartAnalysis
 from stepper.native.polyfills import is_polyfill
 from stepper.native.source import CallSource, LocalSource
-from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
-from stepper.native.variables.builtin import handles
+from stepper.native.variables.base import (
+    Arguments,
+    Keywords,
+    TrackedKey,
+    VariableTracker,
+    tracker_class,
+)
+from stepper.native.variables.builtin import BuiltinVariable, handles
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import (
     CellVariable,
@@ -36,7 +42,7 @@ if TYPE_CHECKING:
 
 _TARGETS = (
     UserDefinedVariable, TensorVariable, SetVariable, UserFunctionVariable,
-    NestedUserFunctionVariable,
+    NestedUserFunctionVariable, BuiltinVariable,
 )  # fmt: skip
 """Trackers of objects that are not made by reading them, as methods are."""
 _HOLDERS = (*_TARGETS, BaseListVariable, ConstDictVariable, CellVariable, UserMethodVariable)
@@ -46,8 +52,6 @@ _HOLDERS = (*_TARGETS, BaseListVariable, ConstDictVariable, CellVariable, UserMe
 @tracker_class
 class WeakReferenceVariable(VariableTracker):
     """A weak reference."""
-
-    python_class = weakref.ReferenceType
 
     value: weakref.ReferenceType[object] | None
     """The weak reference; None: the frame makes it."""
@@ -60,6 +64,14 @@ class WeakReferenceVariable(VariableTracker):
         super().__post_init__()
         if self.target is not None:  # Python makes one for each object
             self.identity = ("weak reference", self.target.identity)
+
+    def python_type(self) -> type:
+        return weakref.ReferenceType if self.value is None else type(self.value)
+
+    def as_key(self, tx: Translator) -> TrackedKey:
+        """It has the hash of what it refers to, and is equal to others that refer to an equal."""
+        of = self.call_function(tx, [], {}).as_key(tx)
+        return TrackedKey(self, ("weak reference", of.equals), of.hashed)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if args or kwargs:
@@ -105,7 +117,7 @@ def _reference(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTra
 
 def _holds_all(tx: Translator) -> bool:
     """Whether nothing has been let go that was there when the frame was entered: it has its
-    arguments still, but for what was None, and has changed nothing."""
+    arguments still, but for what was None, and has changed nothing but sets that were empty."""
     code, variables = tx.root.f_code, tx.root.symbolic_locals
     for name in code.co_varnames[: argument_count(code)]:
         source, value = LocalSource(name), variables.get(name)
@@ -113,7 +125,8 @@ def _holds_all(tx: Translator) -> bool:
             if tx.root.f_locals.get(name, tx) is not None:
                 return False
             tx.output.chosen_by(tx.build(source, None))
-    return not tx.output.side_effects.pending
+    changed = tx.output.side_effects.changed.values()
+    return all(isinstance(each, SetVariable) and each.began_empty for each in changed)
 
 
 def _is_held(tx: Translator, target: VariableTracker) -> bool:

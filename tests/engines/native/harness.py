@@ -80,6 +80,8 @@ def same(a: Any, b: Any) -> bool:
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, float):
         return repr(a) == repr(b)
+    if isinstance(a, set | frozenset) and set(a) != set(b):
+        return False
     if callable(a) and not isinstance(a, type):
         return True
     if hasattr(a, "__dict__") and type(a).__module__.startswith(("tests.", "transformers.cache")):

@@ -9,9 +9,11 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import enum
+import functools
 import graphlib
 import operator
 import typing
+import weakref
 from collections import Counter
 
 import torch
@@ -212,3 +214,36 @@ def next_as_a_function(x):
 def largest_of_nothing(x, given):
     found = Counter(name for name in "abca").most_common(1)
     return x + max(given, default=2) + min((1, 5), default=0, key=abs), found
+
+
+# --- what is held weakly, and what is chosen by a class
+
+
+class Holder:
+    scale = 2
+
+    @functools.singledispatchmethod
+    def measured(self, value):
+        return self.scale
+
+    @measured.register
+    def _(self, value: int):
+        return value * self.scale
+
+
+HOLDER = Holder()
+HELD = weakref.WeakKeyDictionary({HOLDER: 3, Holder: 4})
+NAMED = weakref.WeakValueDictionary({"one": HOLDER})
+SEEN = weakref.WeakSet([HOLDER])
+
+
+@sample(T(3))
+def held_weakly(x):
+    found = HELD[HOLDER] + HELD.get(Access, 5) + NAMED["one"].scale
+    held = [each is HOLDER for each in HELD], sum(HELD.values()), len(SEEN)
+    return x * found, Holder in HELD, HOLDER in SEEN, "two" in NAMED, NAMED.get("two"), held
+
+
+@sample(T(3))
+def method_by_class(x):
+    return x * HOLDER.measured(3) + HOLDER.measured("a")

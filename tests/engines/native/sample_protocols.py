@@ -45,6 +45,22 @@ class Pair(tuple):
         return self[0]
 
 
+class Tags(set):
+    def add(self, item):
+        super().add(item.lower())
+
+    def joined(self):
+        return ",".join(sorted(self))
+
+
+class Fixed(frozenset):
+    def __new__(cls, items=()):
+        return super().__new__(cls, items)
+
+    def has_all(self, *items):
+        return all(each in self for each in items)
+
+
 class Open(dict):
     def __getattr__(self, name):
         try:
@@ -132,6 +148,59 @@ def tuple_of_ones_own(pair):
 def tuple_of_ones_own_made(x):
     pair = Pair((x, x + 1))
     return pair.first() + pair[1], pair
+
+
+@sample(T(3), Tags({"b", "c"}))
+def set_of_ones_own(x, tags):
+    tags.add("D")
+    tags.discard("b")
+    tags |= {"e"}
+    return x * len(tags), tags.joined(), "d" in tags, sorted(tags - {"c"}), bool(tags)
+
+
+@sample(T(3))
+def set_of_ones_own_made(x):
+    tags = Tags(["a"])
+    tags.add("B")
+    tags.update("cd")
+    return x * len(tags), tags.joined(), tags | {"z"}, tags == {"a", "b", "c", "d"}
+
+
+@sample(T(3), Fixed(["a", "b"]))
+def frozenset_of_ones_own(x, fixed):
+    made = Fixed(["b", 1])
+    return x * (2 if fixed.has_all("a", "b") else 3), made & fixed, made.has_all(1), len(made)
+
+
+class Word(str):
+    def shout(self):
+        return super().upper() + "!"
+
+
+class Count(int):
+    def twice(self):
+        return self * 2
+
+
+@sample(T(3), Count(2))
+def int_with_methods_of_ones_own(x, n):
+    found = (
+        n.twice(),
+        n.bit_length(),
+        n.real,
+        [0] * n,
+        [*range(n)],
+        n // 2,
+        -n,
+        n.to_bytes(1, "big"),
+    )
+    return x[n] * n + x[n - 1], found, n == 2, f"{n:03d}", {2: "two"}[n]
+
+
+@sample(T(3), Word("a b"))
+def text_of_ones_own(x, word):
+    found = word.shout(), word.split(), word[0], word[1:], [*word], "b" in word, word.join("xy")
+    return x * len(word), found, word + "c", word.find("b"), word == "a b", f"{word:>5}", bool(word)
 
 
 @sample(Open(a=T(3)))

@@ -343,6 +343,13 @@ def checkpointed(x):
 
 
 @sample(T(3))
+def checkpointed_without_draws(x):
+    return torch.utils.checkpoint.checkpoint(
+        lambda a, k: a.sin() * k, x, k=2, use_reentrant=False, preserve_rng_state=False
+    )
+
+
+@sample(T(3))
 def cond(x):
     return torch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (x,))
 

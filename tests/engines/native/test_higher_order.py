@@ -45,6 +45,10 @@ def one_in_another(x: torch.Tensor) -> Any:
     return checkpoint(outer, x)
 
 
+def with_other_draws(x: torch.Tensor) -> Any:
+    return checkpoint(NET, x, preserve_rng_state=False)
+
+
 def on_data(x: torch.Tensor) -> Any:
     w = x * 3
     return torch.cond(x.sum() > 0, lambda a: (a + w, NET[0](a)), lambda a: (a - w, a * 2), (x,))
@@ -97,7 +101,8 @@ def trained(function: Callable[..., Any], x: torch.Tensor) -> list[torch.Tensor 
 @pytest.mark.parametrize(
     "function",
     [
-        a_module, several, one_in_another, on_data, on_data_in_both, mapped, scanned,
+        a_module, several, one_in_another, with_other_draws, on_data, on_data_in_both, mapped,
+        scanned,
     ],
 )  # fmt: skip
 def test_one_graph_gives_values_and_gradients_of_eager(

@@ -346,3 +346,88 @@ def test_sets_are_compared_with_what_is_no_set() -> None:
     for names in (("a", "b"), ["a", "d"], "abc", {"a": 1}):
         expected = compares_with_others(torch.ones(2), names)
         assert str(captured(torch.ones(2), names)) == str(expected)
+
+
+class Bag(set[Any]):
+    """A set that counts, and goes through its elements in an order of its own."""
+
+    def __init__(self, items: Any = ()) -> None:
+        super().__init__(items)
+        self.added = 0
+
+    def add(self, item: Any) -> None:
+        self.added += 1
+        super().add(item)
+
+    def largest(self) -> Any:
+        return max(self)
+
+
+class Ordered(Bag):
+    def __iter__(self) -> Any:
+        return iter(sorted(super().__iter__()))
+
+
+class Fixed(frozenset[Any]):
+    def __new__(cls, items: Any = ()) -> Any:
+        return super().__new__(cls, items)
+
+
+def of_ones_own_made(x: Any) -> Any:
+    bag, ordered, fixed = Bag([33, 1, 9, 17]), Ordered({5, 3}), Fixed([65, 1, 33, 8, 16])
+    bag.add(65)
+    bag.discard(1)
+    bag.update([2, 3], (8,))
+    bag |= ordered
+    bag ^= {17, 70}
+    copied = bag.copy(), bag | {16}, {16} | bag, bag & fixed, fixed - bag, set(bag), Fixed(fixed)
+    asked = 9 in bag, bag <= copied[0], bag == copied[1], bag.isdisjoint(fixed), bool(Bag())
+    popped = bag.pop()
+    orders = [*bag], [*ordered], [*fixed], [*copied[-1]], [[*each] for each in copied]
+    return x * bag.largest() + len(bag), bag.added, popped, asked, orders, bag, ordered, fixed
+
+
+def of_ones_own_that_existed(x: Any, bag: Bag, fixed: Fixed) -> Any:
+    read = [*bag], [*fixed], bag | {5}, fixed & bag, {5} - bag
+    bag.add(40)
+    bag.discard(1)
+    bag |= fixed
+    bag -= {64}
+    return x * len(bag) + bag.added, read, 40 in bag, 16 in fixed, bag, bag >= fixed
+
+
+def test_a_set_of_ones_own_class_is_captured() -> None:
+    explanation = check(of_ones_own_made, torch.ones(3))
+    assert (explanation.graph_count, explanation.breaks) == (1, []), str(explanation)
+
+
+@pytest.mark.parametrize("kind", [Bag, Ordered])
+@pytest.mark.parametrize("items", [(), (1, 2, 3), (64, 8, 16, 1)])
+def test_a_set_of_ones_own_class_that_existed_is_captured(kind: Any, items: Any) -> None:
+    explanation = check(of_ones_own_that_existed, torch.ones(3), kind(items), Fixed(items[1:]))
+    assert (explanation.graph_count, explanation.breaks) == (1, []), str(explanation)
+
+
+class Passing(set[Any]):
+    """What asks it for its elements is not told which it has."""
+
+    def __iter__(self) -> Any:
+        return iter((7,))
+
+    def __len__(self) -> int:
+        return 1
+
+    def __contains__(self, item: Any) -> bool:
+        return item == 7
+
+
+def is_asked(x: Any, given: Any) -> Any:
+    made = set(given), {3} | given, given | {3}, frozenset(given), sorted(given), 3 in given
+    return x + len(given), made, given == {1, 2}, {1} <= given
+
+
+def test_what_a_set_holds_is_read_past_the_methods_of_its_class() -> None:
+    given = Passing([1, 2])
+    check(is_asked, torch.ones(3), given)
+    set.add(given, 3)
+    check(is_asked, torch.ones(3), given)

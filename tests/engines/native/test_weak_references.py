@@ -11,7 +11,8 @@ import pytest
 import torch
 from torch.nn.modules.module import register_module_forward_hook
 
-from tests.engines.native.harness import check
+from stepper import native
+from tests.engines.native.harness import check, run_graph
 
 
 class Thing:
@@ -339,3 +340,51 @@ def test_what_runs_when_an_object_dies_runs_in_its_turn(f: Callable[[Any], Any])
 
 def begin() -> None:
     LOG.clear()
+
+
+BY_OBJECT = weakref.WeakKeyDictionary({KEPT: 3, Thing: 4})
+BY_NAME = weakref.WeakValueDictionary({"kept": KEPT})
+AMONG = weakref.WeakSet([KEPT, Thing])
+
+
+def looked_up(x: Any) -> Any:
+    found = BY_OBJECT[KEPT], BY_OBJECT[Thing], BY_OBJECT.get(LINEAR, 5), BY_NAME["kept"].a
+    held = KEPT in BY_OBJECT, LINEAR in BY_OBJECT, "none" in BY_NAME, KEPT in AMONG, LINEAR in AMONG
+    return x * sum(found), held, BY_NAME.get("none"), BY_NAME["kept"] is KEPT
+
+
+def test_what_is_held_weakly_is_found_in_one_graph() -> None:
+    assert not check(looked_up, torch.ones(3)).graph_break_count
+
+
+def asks(x: Any, table: Any, one: Any, other: Any) -> Any:
+    return x + table.get(one, 1) * 10 + table.get(other, 2), one in table, other in table
+
+
+def test_what_is_held_weakly_is_asked_at_each_call() -> None:
+    things = [Thing(), Thing(), Thing]
+    captured = native.optimize(run_graph)(asks)
+    x = torch.ones(2)
+    for places in ((), (0,), (1,), (0, 1), (2, 0), (0,), (0, 1, 2)):
+        table = weakref.WeakKeyDictionary({things[place]: place + 3 for place in places})
+        dying = Thing()
+        table[dying] = 7
+        for one, other in ((0, 1), (1, 0), (0, 0), (2, 1)):
+            given = x, table, things[one], things[other]
+            assert str(captured(*given)) == str(asks(*given))
+        del dying
+        assert str(captured(x, table, *things[:2])) == str(asks(x, table, *things[:2]))
+
+
+def lets_go(x: Any, things: list[Any], table: Any) -> Any:
+    before = things[0] in table
+    things.clear()
+    return x + 1, before, len(table), [*table.values()]
+
+
+def test_what_is_let_go_is_held_weakly_no_more() -> None:
+    for function in (lets_go, native.optimize(run_graph)(lets_go)):
+        for _ in range(2):
+            things = [Thing()]
+            table = weakref.WeakKeyDictionary({things[0]: 3})
+            assert str(function(torch.ones(1), things, table)[1:]) == "(True, 0, [])"

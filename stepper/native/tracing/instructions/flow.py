@@ -10,8 +10,9 @@ from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
 from stepper.native.tracing.instructions.operators import OperatorInstructions
 from stepper.native.variables.base import NullVariable, VariableTracker
+from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.ctx_manager import ContextManagerVariable, EnterVariable
+from stepper.native.variables.ctx_manager import ContextManagerVariable
 from stepper.native.variables.iter import IteratorVariable, iterate
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
@@ -85,17 +86,17 @@ class FlowInstructions(OperatorInstructions):
     POP_JUMP_FORWARD_IF_NONE = POP_JUMP_BACKWARD_IF_NONE = POP_JUMP_IF_NONE
     POP_JUMP_FORWARD_IF_NOT_NONE = POP_JUMP_BACKWARD_IF_NOT_NONE = POP_JUMP_IF_NOT_NONE
 
-    def JUMP_IF_TRUE_OR_POP(self, inst: Instruction) -> None:
-        if self._truth(self.output.side_effects.latest(self.stack[-1])):
+    def _jump_or_pop(self, inst: Instruction, jumps: bool) -> None:
+        if self._truth(self.output.side_effects.latest(self.stack[-1])) is jumps:
             self._jump(inst)
         else:
             self.stack.pop()
 
+    def JUMP_IF_TRUE_OR_POP(self, inst: Instruction) -> None:
+        self._jump_or_pop(inst, True)
+
     def JUMP_IF_FALSE_OR_POP(self, inst: Instruction) -> None:
-        if not self._truth(self.output.side_effects.latest(self.stack[-1])):
-            self._jump(inst)
-        else:
-            self.stack.pop()
+        self._jump_or_pop(inst, False)
 
     # --- loops
 
@@ -176,6 +177,7 @@ class FlowInstructions(OperatorInstructions):
             # Before the COPY: what is entered and what is left are one object.
             self.block_stack.append((inst.index - 1, found))
         else:
-            found = EnterVariable(self._entered, guards=manager.guards)
+            entered = self._entered
+            found = KnownCallVariable(lambda *given: entered, guards=manager.guards)
         self.push(found)
         self.push(NullVariable())
