@@ -86,7 +86,7 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         another = text == expected_text(part) or text[0] == "<"
         found = Words(text.strip("<>"), another=True) if another else Words(text)
         return (Difference("object", expected, found),)
-    if part.kind == "DICT_KEYS" and isinstance(value, (set, frozenset)):
+    if part.kind == "DICT_KEYS" and issubclass(type(value), (set, frozenset)):
         if isinstance(expected, Many):  # a list, as they were met
             expected = Many("set", expected.items)
         return (Difference("value", expected, datum(set(value), object_text)),)
@@ -97,7 +97,7 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
 
 def _of_a_function(part: GuardPart, value: object, expected: Datum) -> tuple[Difference, ...]:
     """A function, known by its code, that is another, of other code, or of another module."""
-    if not isinstance(value, FunctionType):
+    if type(value) is not FunctionType:
         return (Difference("type", Words("function"), Words(class_name(type(value)))),)
     if any(f", {id(value.__code__)})" in code for code in part.code):
         return (Difference("object", expected, Words(object_text(value), another=True)),)
