@@ -14,7 +14,7 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import has_computed, slots
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
-from stepper.analysis.sites import called_at, program_line
+from stepper.analysis.sites import called_at, program_line, site_at
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.analysis.writers import key_set, stored_at
@@ -198,24 +198,24 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             changed = path_of(effect.name)
             if changed is None or effect.kind == "hook":
                 continue
+            of_more = effect.kind == "mutation" and changed.steps != path.steps
+            if of_more or not changed.leads_to(path):
+                continue
             if self.what in _SIZES_OF_DICTS and _has_the_key(self.recording, effect):
                 continue
-            if self._goes_otherwise(effect):
-                continue
-            if changed.leads_to(path) and (
-                effect.kind != "mutation" or changed.steps == path.steps
-            ):
+            if not self._goes_otherwise(effect):
                 return effect
         return None
 
     def _goes_otherwise(self, effect: SideEffect) -> bool:
         """Whether a change takes elements away, and there are more from entry to entry, or puts
         some in, and there are fewer: it is not what makes the difference."""
-        method = _method(self.recording, effect) if effect.kind == "mutation" else ""
         counts = [count for value in self.series.values if (count := _count(value)) is not None]
         more = [after > before for before, after in pairwise(counts)]
-        if not more or len(counts) < len(self.series.values):
+        unknown = len(counts) < len(self.series.values)
+        if effect.kind != "mutation" or not more or unknown:
             return False
+        method = _method(self.recording, effect)
         return (method in _TAKE_AWAY and all(more)) or (method in _PUT_IN and not any(more))
 
     @cached_property
@@ -406,12 +406,9 @@ def _method(recording: Recording, effect: SideEffect) -> str:
     that is not recorded."""
     if effect.how in _PUT_IN | _TAKE_AWAY:
         return effect.how
-    if not recording.has(effect.moment):
-        return ""
-    state = recording.state(effect.moment)
-    row = recording.code(recording.frame(state.moment.frame).code).instructions[state.moment.ip]
-    called = called_at(state, row)
-    return "" if called is None else called.text
+    site = site_at(recording, effect.moment)
+    called = site and called_at(recording.state(effect.moment), site.instruction)
+    return called.text if called else ""
 
 
 def _count(value: Datum) -> int | None:
