@@ -49,6 +49,7 @@ IN_ANALYSIS = {
     },
     "break_changes.py": {
         "": "ours: the ways that a remedy names",
+        "_without": "ours: the ways that a remedy names",
         "without": "ours: the ways that a remedy names",
     },
     "break_rules.py": {
@@ -57,10 +58,10 @@ IN_ANALYSIS = {
         "_quantized": "torch's: the context of a break",
         "": "torch's: what is called, the program's: a statement",
         "_about_what_is_called": "torch's kind of a break",
-        "_builtin": "torch's: what is called",
+        "_builtin_called": "torch's: what is called",
         "_handed_over": "torch's: the context of a break",
         "_printing": "torch's: what is called",
-        "_function": "torch's: what is called",
+        "_manager": "torch's: the context of a break",
         "_in_place": "torch's: what is called",
         "_of_each": "the program's: a statement",
         "_opaque_function": "Python's: the name of a module",
@@ -75,12 +76,14 @@ IN_ANALYSIS = {
     "broken.py": {
         "": "the program's: a statement",
         "first_word": "the program's: a statement",
+        "function": "torch's: what is called",
     },
     "data_rules.py": {
         "": "the program's: a statement",
         "_does_not_hold": "torch's: the context of a break",
         "_mathematics": "torch's: the source of what is called",
         "_nested": "the program's: a statement",
+        "_random_number": "Python's and numpy's: the names of a function and its module",
         "_torch_decides": "torch's: the source of what is called",
     },
     "taken.py": {
@@ -341,7 +344,7 @@ IN_ANALYSIS = {
     },
     "sites.py": {
         "made_at": "Python's: the name of an instruction",
-        "in_dynamo": "a path",
+        "in_compiler": "a path",
         "in_torch": "a path",
     },
     "size_rules.py": {

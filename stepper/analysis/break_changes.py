@@ -14,6 +14,7 @@ from collections.abc import Iterable
 import msgspec
 
 from stepper.client.text import clip
+from stepper.model.capabilities import Capabilities
 
 _LINE = 60
 """Characters of a line that is told."""
@@ -45,11 +46,19 @@ class Remedy(msgspec.Struct, frozen=True):
     def without(self, in_vain: Iterable[str]) -> Remedy | None:
         """What is left of it where some of what it names was tried; None: nothing."""
         tried = [each.replace("builtins.", "") for each in in_vain]
-        gone = [
-            f"{{{name}}}"
-            for name, way in self._names.items()
-            if any(each.startswith(way) for each in tried)
-        ]
+        return self._without(
+            name for name, way in self._names.items() if any(each.startswith(way) for each in tried)
+        )
+
+    def heeded_by(self, can: Capabilities) -> Remedy | None:
+        """What is left of it where a compiler does not have all that it names; None: nothing."""
+        if can.dynamo_config:
+            return self
+        unheeded = ["reordering"] if can.heeds(self.setting) else ["reordering", "setting"]
+        return self._without(unheeded)
+
+    def _without(self, names: Iterable[str]) -> Remedy | None:
+        gone = [f"{{{name}}}" for name in names]
         ways = _OR.split(self.words)
         left = [each for each in ways if not any(name in each for name in gone)]
         words = "; ".join(left).removeprefix("or ")
@@ -202,7 +211,7 @@ _WORDS = {
     ),
     "graph break in loop": (
         "remove the break inside the loop, or take the loop's body out into a function of its own; "
-        "Dynamo cannot resume in a loop, so the whole frame runs uncompiled"
+        "the compiler cannot resume in a loop, so the whole frame runs uncompiled"
     ),
     "Call to a time function": "measure around the call of the compiled function",
     "Failed to mutate tensor data attribute to different dtype": (
@@ -238,13 +247,13 @@ _WORDS = {
     "Tensor.random_ op": "use torch.randint",
     "Tensor.uniform_ op called with `from` keyword": "pass the bounds by position",
     "Missing bytecode handler": (
-        "write the statement differently; Dynamo does not know this instruction"
+        "write the statement differently; the compiler does not know this instruction"
     ),
     "Import failure": "import at the top of the file",
     "Observed exception": (
         "handle what raises before the compiled function, or avoid the raise; where the program "
-        "does not raise it without torch.compile, Dynamo lacks what the line does: take it out of "
-        "the compiled function"
+        "does not raise it without torch.compile, the compiler lacks what the line does: take it "
+        "out of the compiled function"
     ),
     "Attempt to trace generator": (
         "compile the function that calls it: there a generator is traced; or return a list"

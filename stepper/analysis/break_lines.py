@@ -148,7 +148,8 @@ def _cause(
     if cause.context:
         yield Line(f"   context: {clip(cause.context, _TEXT)}", cause.moment, "dim")
     for hint in cause.hints:
-        yield Line(f"   hint: {clip(hint, _TEXT)}", cause.moment, "dim")
+        if hint != str(change):
+            yield Line(f"   hint: {clip(hint, _TEXT)}", cause.moment, "dim")
     if cause.page:
         yield Line(f"   see {cause.page}", cause.moment, "dim")
     if cause.instruction is not None:

@@ -47,7 +47,7 @@ def ways_for(recording: Recording, files: Files, cause: Cause) -> list[Way]:
     for change in changes_for(recording, cause):
         found += _ways_of(files, change)
     said = " ".join((cause.explanation, *cause.hints))
-    for name in SETTINGS if recording.facts.capabilities.dynamo_config else ():
+    for name in filter(recording.facts.capabilities.heeds, SETTINGS):
         if f"config.{name}" in said:
             found += setting_ways(files, Setting(name, True))
     known: dict[tuple[object, ...], Way] = {}
@@ -179,7 +179,7 @@ def changes_for(recording: Recording, cause: Cause) -> tuple[Change, ...]:
             found.append(Admit(*place, "reorder", called.source, name, can.decorators))
         elif not _NO_FUNCTION.search(called.source):
             found.append(Admit(*place, "allow_in_graph", called.source, name, can.decorators))
-    if can.dynamo_config and remedy is not None and remedy.setting:
+    if remedy is not None and remedy.setting and can.heeds(remedy.setting):
         found.append(Setting(remedy.setting, True))
     inlined = _inlined(recording, state)
     if can.decorators and inlined is not None:

@@ -19,7 +19,6 @@ from stepper.analysis.break_changes import BACKWARD, CHANGES, FROM_OUTSIDE, ROUN
 from stepper.analysis.broken import BRANCHES, NO_TENSOR, SKIPPED, Broken
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
-_FUNCTION = re.compile(r"module: ([^,:]+), qualname: ([^,]+),")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
 """Types of arguments of which Dynamo can print the value after the graph."""
 _THAT_WAIT = frozenset(
@@ -55,11 +54,11 @@ _ASKED = "Call to `torch._dynamo.graph_break()`"
 _ALIASING = "Encountered aliasing during higher order op tracing"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
 _METHOD_CALL = "Unsupported method call"
-_METHOD = re.compile(r"^call_method \S+ (\w+) ")
+_METHOD = re.compile(r"^call_method \S+ (\w+)(?: |\Z)")
 _WRITING = re.compile(
-    r"^call_method \w+\((?:TextIOWrapper|Buffered\w+|FileIO)\) (?:write|writelines|flush) "
+    r"^call_method \w+\((?:TextIOWrapper|Buffered\w+|FileIO)\) (?:write|writelines|flush)(?: |\Z)"
 )
-_OF_A_GENERATOR = re.compile(r"call_method \w+\(Generator\) (\w+) ")
+_OF_A_GENERATOR = re.compile(r"call_method \w+\(Generator\) (\w+)(?: |\Z)")
 _DRAWING = frozenset(
     {
         "beta", "binomial", "choice", "exponential", "gamma", "integers", "normal", "permutation",
@@ -68,6 +67,7 @@ _DRAWING = frozenset(
 )  # fmt: skip
 """Methods of numpy's random generators; those of torch's have other names."""
 _NAMESPACE = "<class 'types.SimpleNamespace'>"
+_CALL = "Unsupported function call"
 _OPAQUE = "An opaque object was created in the middle of the program."
 _OPERATIONS = frozenset(
     {
@@ -97,9 +97,14 @@ _DISABLED = frozenset(
 
 
 def advised(broken: Broken) -> Remedy | None:
-    """The nearest change that avoids a break; None where none is known."""
+    """The nearest change that avoids a break, of what the compiler heeds; None where none is
+    known."""
     rule = rule_of(broken)
-    return RULES[rule](broken) if rule else None
+    found = RULES[rule](broken) if rule else None
+    heeded = None if found is None else found.heeded_by(broken.can)
+    if heeded is None and broken.hint:
+        return Remedy.telling(broken.hint)
+    return heeded
 
 
 def rule_of(broken: Broken) -> str:
@@ -125,9 +130,14 @@ def _made_anew(broken: Broken) -> Remedy | None:
     )
 
 
+def _builtin_called(broken: Broken) -> re.Match[str] | None:
+    """Which of Python's builtin functions is called; with which arguments."""
+    return _BUILTIN.search(broken.explanation) or _BUILTIN.search(broken.context)
+
+
 def _printing(broken: Broken) -> Remedy | None:
     """A call of print."""
-    said = _BUILTIN.search(broken.explanation)
+    said = _builtin_called(broken)
     if said is None or said[1] != "print":
         return None
     types = set(re.findall(r"'([^']+)'", said[2]))
@@ -153,7 +163,7 @@ _BUILTINS = {
 
 def _builtin(broken: Broken) -> Remedy | None:
     """A call of one of Python's builtin functions."""
-    said = _BUILTIN.search(broken.explanation)
+    said = _builtin_called(broken)
     if said is None or not hasattr(builtins, said[1]):
         return None
     return _BUILTINS.get(said[1]) or Remedy(f"call {said[1]} outside of the compiled function")
@@ -209,15 +219,9 @@ def _packed(broken: Broken) -> Remedy | None:
     )
 
 
-def _function(broken: Broken) -> tuple[str, str]:
-    """Module and name of a function that Dynamo does not look into; both empty: it is none."""
-    said = _FUNCTION.search(broken.context) if broken.kind == SKIPPED else None
-    return ("", "") if said is None else (said[1], said[2])
-
-
 def _warning(broken: Broken) -> Remedy | None:
     """A call of warnings.warn."""
-    if _function(broken) not in {("_warnings", "warn"), ("warnings", "warn")}:
+    if broken.function not in {("_warnings", "warn"), ("warnings", "warn")}:
         return None
     # Nothing but tensors and constants can wait: no category, which is a class.
     if not broken.operands <= _THAT_WAIT:
@@ -246,7 +250,7 @@ def _logging(broken: Broken) -> Remedy | None:
 
 def _clock(broken: Broken) -> Remedy | None:
     """A function of the module time."""
-    module, name = _function(broken)
+    module, name = broken.function
     if module != "time":
         return None
     if name == "sleep":
@@ -294,7 +298,7 @@ def _quantized(broken: Broken) -> Remedy | None:
     """torch's quantization in eager mode: Dynamo skips what observes, and has no fake tensor of
     what is quantized."""
     said = _NO_QUANTIZED in broken.context or _QUANTIZATION.search(broken.context)
-    if not (said or (broken.library and broken.quantizes)):
+    if not (said or (broken.library and broken.quantizes and broken.can.dynamo_config)):
         return None
     return Remedy(
         "Dynamo makes no graph of torch's quantization in eager mode (torch.ao), and no setting "
@@ -303,8 +307,12 @@ def _quantized(broken: Broken) -> Remedy | None:
 
 
 def _manager(broken: Broken) -> Remedy | None:
-    """A function of torch's that makes a context manager, where that is entered."""
-    if broken.kind != NO_TENSOR or broken.first_word != "with":
+    """A function of torch's that makes a context manager, where that is entered; or a method that
+    is called by entering an object."""
+    said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
+    enters = said is not None and said[1] in ("__enter__", "__exit__")
+    of_torch = broken.kind == NO_TENSOR
+    if broken.first_word != "with" or not (of_torch or enters):
         return None
     return CHANGES[_CONTEXT_MANAGER]
 
@@ -314,7 +322,7 @@ def _entered(broken: Broken) -> Remedy | None:
     if not (broken.library and broken.of_torch and _ENTERING in broken.leads_there):
         return None
     return Remedy(
-        "enter it by a with statement, which Dynamo follows: an ExitStack calls its __enter__ as "
+        "enter it by a with statement, which is followed: an ExitStack calls its __enter__ as "
         "any other function"
     )
 
@@ -334,7 +342,7 @@ def _awaited(broken: Broken) -> Remedy | None:
     if broken.kind != _NO_HANDLER or not broken.context.startswith(_WAITS):
         return None
     return Remedy(
-        "Dynamo does not follow await, async for or async with: wait outside of the compiled "
+        "no compiler follows await, async for or async with: wait outside of the compiled "
         "function, and compile a plain function that is called between the waits"
     )
 
@@ -342,10 +350,12 @@ def _awaited(broken: Broken) -> Remedy | None:
 def _inside_library(broken: Broken) -> Remedy | None:
     """The line is a library's: what the program can change is its own call."""
     copies = broken.kind in _COPYING and "copy" not in broken.leads_there  # asdict, say
+    if broken.of_compiler and broken.kind in _OF_A_BUILTIN:
+        return None
     if not broken.library or (_about_what_is_called(broken.kind) and not copies):
         return None
     setting = _setting(broken)
-    whose = "" if broken.of_dynamo else "the line is a library's: "
+    whose = "" if broken.of_compiler else "the line is a library's: "
     words = f"{whose}take {{source}} out of the compiled function, or do without"
     # What the library does next is not known where Dynamo has not gone on with it.
     unless = _ONLY_COMPUTED.get(setting, "")
@@ -380,7 +390,8 @@ def _drawn_by_numpy(broken: Broken) -> Remedy | None:
     """A random number of numpy's."""
     of_a_state = broken.kind == _OF_NUMPY and " of RandomState(" in broken.explanation
     said = _OF_A_GENERATOR.match(broken.context) if broken.kind == _METHOD_CALL else None
-    if not of_a_state and (said is None or said[1] not in _DRAWING):
+    of_module = broken.function[0].startswith("numpy.random")
+    if not of_a_state and not of_module and (said is None or said[1] not in _DRAWING):
         return None
     return Remedy(
         "draw it before the compiled function, and hand it over as a tensor; or draw it with torch "
@@ -390,7 +401,7 @@ def _drawn_by_numpy(broken: Broken) -> Remedy | None:
 
 def _opaque_function(broken: Broken) -> Remedy | None:
     """A function that Dynamo does not look into: what is told of it says whose it is."""
-    module, _ = _function(broken)
+    module, _ = broken.function
     of_torch = broken.kind == _INLINED and _OF_TORCH.search(broken.context)
     if not module and not of_torch:
         return None
@@ -412,12 +423,13 @@ def _functional(broken: Broken) -> Remedy | None:
     if found is None:
         return None
     instead = f"torch.func.{_OF_FUNC.get(found[1], found[1])}"
-    return Remedy(f"take it by {instead}, which Dynamo traces: {instead}(function)(…)")
+    return Remedy(f"take it by {instead}, which is traced: {instead}(function)(…)")
 
 
 def _class_in_c(broken: Broken) -> Remedy | None:
     """An object of a class that is written in C."""
-    if broken.kind != "Unsupported function call" or "<class '" not in broken.explanation:
+    said = f"{broken.explanation} {broken.context}"
+    if broken.kind != _CALL or "<class '" not in said:
         return None
     if _NAMESPACE in broken.explanation:
         return Remedy("take an object of a plain class, a dataclass or a dict in its place")
@@ -437,7 +449,7 @@ def _attributes_in_c(broken: Broken) -> Remedy | None:
     if said is None or said[1] not in ("__setattr__", "__delattr__"):
         return None
     return Remedy(
-        "have it be an object of a plain class, whose attributes Dynamo follows; or set them "
+        "have it be an object of a plain class, whose attributes are followed; or set them "
         "outside of the compiled function"
     )
 
@@ -450,14 +462,14 @@ def _operation_in_c(broken: Broken) -> Remedy | None:
     if not special and broken.kind not in _OPERATIONS:
         return None
     return Remedy(
-        "Dynamo has no model of what the line does with the object: do it before the compiled "
-        "function, and hand over what comes of it"
+        "the compiler has no model of what the line does with the object: do it before the "
+        "compiled function, and hand over what comes of it"
     )
 
 
 def _generator(broken: Broken) -> Remedy | None:
     """A generator of random numbers is made, or handed over: no graph could have it."""
-    made = broken.kind == _OPAQUE and ".Generator'" in broken.context
+    made = broken.kind in (_OPAQUE, _CALL) and ".Generator'" in broken.context
     handed_over = broken.kind == _TO_PROXY and "(Generator)" in broken.context
     if not made and not handed_over:
         return None
@@ -486,6 +498,8 @@ def _backward(broken: Broken) -> Remedy | None:
 
 
 _BACKWARD = "Unsupported Tensor.backward() call"
+_OF_A_BUILTIN = frozenset({"invalid call to builtin op handler", "sort with non-constant keys"})
+"""Kinds whose words are about a function of Python's own that is called."""
 _ONLY_COMPUTED = {
     "capture_scalar_outputs": ", where the library only computes with the number,",
     "capture_dynamic_output_shape_ops": ", where the library decides nothing by the size,",
@@ -494,7 +508,8 @@ _ONLY_COMPUTED = {
 _DELAYED = "Unsupported function call (delayed)"
 _IN_PLACE = "inplace view on a graph input"
 _OF_EACH = re.compile(r"\b(any|all)\(")
-_EACH = ("if elem:", "if not elem:")
+_EACH = ("if elem:", "if not elem:", "if each:", "if not each:")
+"""How Dynamo's loop, or the native engine's, decides."""
 _WITHOUT_FAKE = "Operator does not support running with fake tensors"
 _WRONG_TYPE = "TypeError when making fake tensor call"
 _SCHEDULER = re.compile(r"[/\\]torch[/\\]optim[/\\]lr_scheduler\.py\)")

@@ -17,7 +17,7 @@ import itertools
 import os
 import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from functools import cached_property
 from operator import itemgetter
 
@@ -32,10 +32,11 @@ from stepper.analysis.decisions import (
     decides_by_size,
     ends_a_loop,
     is_returned,
+    loop_around,
     raises_either_way,
 )
 from stepper.analysis.rebuilt import Rebuilt, comes_of, is_not_rebuilt, not_rebuilt
-from stepper.analysis.sites import called_at, in_dynamo, own_frame
+from stepper.analysis.sites import called_at, in_compiler, own_frame
 from stepper.analysis.split_graphs import SplitGraphs
 from stepper.analysis.taken import function_of, taken, taken_by_call
 from stepper.analysis.walks import compilations
@@ -75,7 +76,9 @@ _MAKING = "instantiate_user_defined_class_object"
 _METACLASSES = frozenset({"type", "ABCMeta", "EnumType", "EnumMeta"})
 """Those with no `__call__` of their own that would set anything."""
 _LEFT = "___stack"
-"""How Dynamo's names begin for what stands on the stack where a graph breaks."""
+"""How the names begin for what stands on the stack where a graph breaks."""
+_NULL = "NullVariable"
+"""What stands there below a function; the native engine counts it in these names."""
 _OF_PYTHONS_NUMBERS = frozenset({"float64", "int64"})
 """The dtypes of tensors of which the compiler knows a number as it knows one of Python's."""
 _OPERANDS = 2
@@ -424,10 +427,10 @@ class _Reader:
         """The instruction with the line that is told: where Dynamo has a function of its own for
         what Python has in C, that which calls it."""
         row = self._instruction(found)
-        if row is None or not in_dynamo(row[1].filename):
+        if row is None or not in_compiler(row[1].filename):
             return row
         for code, ip in self._codes_to(found):
-            if not in_dynamo(code.filename):
+            if not in_compiler(code.filename):
                 line = code.instructions[ip].line
                 place = PythonFrame(code.filename, line or code.first_line, code.label)
                 return row[0], place, source_line(code, line)
@@ -472,7 +475,7 @@ class _Reader:
         """What advice on a break may rest on."""
         kinds = kinds_of(found)
         row = self._instruction(found)
-        stack = found.user_stack
+        stack, can = found.user_stack, self._recording.facts.capabilities
         place = row[1] if row is not None else (stack[-1] if stack else None)
         at = "" if place is None else place.filename
         library = is_installed(at) and not at.endswith(_CUSTOM_OPERATORS)
@@ -487,10 +490,12 @@ class _Reader:
             statement=row[2].strip() if row is not None else "",
             opname=row[0].opname if row is not None else "",
             called=called.source if called is not None else "",
+            can=can,
+            hint="" if can.dynamo_config or not found.hints else found.hints[0],
             of_torch=called is not None and called.brief.startswith("torch."),
             checks=row is not None and self._checks(found),
             library=library,
-            of_dynamo=in_dynamo(at),
+            of_compiler=in_compiler(at),
             leads_there=leads_there,
             unreached=library and row is not None and not leads_there,
             marked=only_marked(self._recording, found.attempt, found.moment),
@@ -545,7 +550,7 @@ class _Reader:
 
     def _loop_around(self, found: GraphBreak) -> str:
         *_, (code, at) = self._codes_to(found)
-        return _loop_around(code.instructions, at)
+        return loop_around(code.instructions, at)
 
     def _types(self, found: GraphBreak) -> frozenset[str]:
         state = self._recording.state(found.moment)
@@ -567,6 +572,9 @@ class _Reader:
         (code, at), *callers = self._codes_to(found)
         moment = self._recording.moment(found.moment)
         call = self._recording.frame(moment.frame).call_moment
+        while callers and call is not None and in_compiler(callers[0][0].filename):
+            del callers[0]  # it stands for the function that is called
+            call = self._recording.frame(self._recording.moment(call).frame).call_moment
         if call is None or not callers or not is_returned(code, at):
             return False
         state, row = self._recording.state(call), self._row_at(call)
@@ -580,12 +588,13 @@ class _Reader:
         """How Python itself takes what the instruction leaves, in the function that goes on after
         it, or where that returns it."""
         state = self._recording.state(found.moment)
+        counts_no_null = self._recording.facts.capabilities.dynamo_config
         for depth, (frame, ip) in enumerate(self._way_to(found), 1):
             values = (state.values.get(each) for each in state.frames[-depth].stack)
             left = [
-                function_of(state, value)
+                None if value.cls == _NULL else function_of(state, value)
                 for value in values
-                if value is not None and value.cls != "NullVariable"
+                if value is not None and not (value.cls == _NULL and counts_no_null)
             ]
             after = self._going_on((frame.code, ip))
             if after is not None:
@@ -714,7 +723,7 @@ class _Reader:
         found: dict[tuple[str, int], dict[tuple[PythonFrame, ...], _Splits]] = {}
         for each in self._recording.graph_breaks():
             owner = self._recording.translation(self._recording.attempt(each.attempt).translation)
-            if in_dynamo(owner.filename) and is_split(each, owner):
+            if in_compiler(owner.filename) and is_split(each, owner):
                 for place in each.user_stack[1:]:
                     by_calls = found.setdefault((place.filename, place.line), {})
                     by_calls.setdefault(owner.python_stack, []).append((owner.id, each))
@@ -753,18 +762,6 @@ class _Reader:
 
 def _line(place: PythonFrame) -> tuple[str, int]:
     return place.filename, place.line
-
-
-def _loop_around(rows: Sequence[Instruction], at: int) -> str:
-    """How the innermost loop around an instruction begins: `for`, `while`; empty: there is none."""
-    backward = [
-        (end - row.target, row.target)
-        for end, row in enumerate(rows)
-        if row.target is not None and row.target <= at <= end
-    ]
-    if not backward:
-        return ""
-    return "for" if rows[min(backward)[1]].opname == "FOR_ITER" else "while"
 
 
 def only_marked(recording: Recording, attempt: int, moment: int) -> bool:

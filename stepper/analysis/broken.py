@@ -6,6 +6,8 @@ import re
 
 import msgspec
 
+from stepper.model.capabilities import Capabilities
+
 BRANCHES = "Data-dependent branching"
 NO_TENSOR = "torch.* op returned non-Tensor"
 NUMBER = frozenset(
@@ -23,6 +25,7 @@ DECIDES = "it decides by it"
 FINDS = "it finds by it"
 COUNTS = "it counts by it"
 """What the program does with a number, beside the ways of `Broken.taken`."""
+_FUNCTION = re.compile(r"module: ([^,:]+), qualname: ([^,]+),")
 _STATEMENT = re.compile(r"\s*(\w+)")
 
 
@@ -40,6 +43,10 @@ class Broken(msgspec.Struct, frozen=True):
     """The instruction's."""
     called: str = ""
     """Where the program has the function from that the instruction calls, as a source."""
+    can: Capabilities = Capabilities(dynamo_config=True)
+    """What the compiler has."""
+    hint: str = ""
+    """What the native engine says to write instead; empty: nothing."""
     of_torch: bool = False
     """Whether that is torch's own."""
     checks: bool = False
@@ -47,8 +54,8 @@ class Broken(msgspec.Struct, frozen=True):
     it decides what the instruction leaves."""
     library: bool = False
     """Whether the line is none of the program's."""
-    of_dynamo: bool = False
-    """Whether it is in a function that Dynamo has for one of Python's own."""
+    of_compiler: bool = False
+    """Whether it is in a function that the compiler has for one of Python's own."""
     leads_there: str = ""
     """The text of the program's own line that leads to a library's; empty: it is not known."""
     unreached: bool = False
@@ -92,6 +99,12 @@ class Broken(msgspec.Struct, frozen=True):
     """What leads there that torch has around a module of the program's; empty: nothing."""
     quantizes: bool = False
     """Whether a function of torch's quantization, or of a module that it has made, leads there."""
+
+    @property
+    def function(self) -> tuple[str, str]:
+        """Module and name of a function into which no compiler looks; both empty: it is none."""
+        said = _FUNCTION.search(self.context) if self.kind == SKIPPED else None
+        return ("", "") if said is None else (said[1], said[2])
 
     @property
     def first_word(self) -> str:

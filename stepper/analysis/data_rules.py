@@ -20,9 +20,10 @@ from stepper.analysis.break_changes import (
     ROUNDS,
     Remedy,
 )
-from stepper.analysis.broken import BRANCHES, NO_TENSOR, NUMBER, SHAPED, SKIPPED, SUBSCRIBES, Broken
+from stepper.analysis.broken import BRANCHES, NO_TENSOR, NUMBER, SHAPED, SUBSCRIBES, Broken
 
 _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
+_RAISE = "RAISE_VARARGS"
 _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _UNBIND = re.compile(r"\bunbind\(")
 _OPERATOR = "Data dependent operator"
@@ -43,7 +44,9 @@ _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 
 def _does_not_hold(broken: Broken) -> Remedy | None:
     """An assertion of a condition that is known while tracing, and false."""
-    if broken.kind != BRANCHES or not broken.context.startswith(_JUMP_ON_CONSTANT):
+    jumps = broken.kind == BRANCHES and broken.context.startswith(_JUMP_ON_CONSTANT)
+    raises = broken.opname == _RAISE and broken.first_word == "assert"
+    if not jumps and not raises:
         return None
     return ASSERTED
 
@@ -82,8 +85,10 @@ def _check(broken: Broken) -> Remedy | None:
 
 def _random_number(broken: Broken) -> Remedy | None:
     """A number drawn by numpy, or one that Python has drawn, by which the program decides."""
+    module, name = broken.function
     of_numpy = broken.kind == _OPERATOR and ".random." in broken.called
-    of_python = broken.kind == SKIPPED and "`<unknown module>.Random." in broken.explanation
+    of_numpy = of_numpy or module.startswith("numpy.random")
+    of_python = module == "<unknown module>" and name.startswith("Random.")
     decides = broken.decides or broken.ends_a_loop or broken.first_word in {"if", "elif", "while"}
     if decides and (of_numpy or of_python):
         return Remedy(
@@ -138,12 +143,14 @@ def _of_an_input(broken: Broken) -> Remedy | None:
     needed = broken.decides or broken.indexes or broken.taken
     if broken.kind not in NUMBER or not broken.of_input or not needed:
         return None
-    return Remedy(
+    words = (
         "the number is all that an input of the function holds: hand it over as a number of "
-        "Python, with .item() before the call, which gets an entry for each value that is needed; "
-        "or {setting}, with which it gets those, too",
-        CHANGES[broken.kind].setting,
+        "Python, with .item() before the call, which gets an entry for each value that is needed"
     )
+    if not broken.can.dynamo_config:  # the setting makes it a symbol without a value there
+        return Remedy(words)
+    setting = CHANGES[broken.kind].setting
+    return Remedy(f"{words}; or {{setting}}, with which it gets those, too", setting)
 
 
 def _decision(broken: Broken) -> Remedy | None:
@@ -187,7 +194,7 @@ def _python_value(broken: Broken) -> Remedy | None:
 def _negation(broken: Broken) -> Remedy | None:
     """`not` of a tensor: Python's own, which returns no tensor. As a symbol, the number would break
     there, too."""
-    if broken.opname != "UNARY_NOT" or broken.kind not in {_OPERATOR, NO_TENSOR}:
+    if broken.opname != "UNARY_NOT" or broken.kind not in {BRANCHES, _OPERATOR, NO_TENSOR}:
         return None
     return Remedy("torch.logical_not of the tensor, instead of `not`")
 
@@ -292,7 +299,8 @@ def _undecided(broken: Broken) -> Remedy | None:
 
 def _nested(broken: Broken) -> Remedy | None:
     """A nested tensor is taken apart."""
-    if broken.kind != _OPERATOR or not _UNBIND.search(broken.statement):
+    nested = broken.kind == _OPERATOR or "(NestedTensor)" in broken.context
+    if not nested or not _UNBIND.search(broken.statement):
         return None
     return Remedy(
         "how long the parts of a nested tensor are is data: take it apart before the compiled "

@@ -159,3 +159,15 @@ def _used(rows: Sequence[Instruction], at: int) -> int | None:
             return None
         at += 1
     return None
+
+
+def loop_around(rows: Sequence[Instruction], at: int) -> str:
+    """How the innermost loop around an instruction begins: `for`, `while`; empty: there is none."""
+    backward = [
+        (end - row.target, row.target)
+        for end, row in enumerate(rows)
+        if row.target is not None and row.target <= at <= end
+    ]
+    if not backward:
+        return ""
+    return "for" if rows[min(backward)[1]].opname == "FOR_ITER" else "while"

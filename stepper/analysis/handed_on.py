@@ -23,7 +23,7 @@ from stepper.analysis.guarded_names import (
     keys_by_place,
 )
 from stepper.analysis.left_on_stack import left_on_stack
-from stepper.analysis.sites import in_dynamo, in_torch
+from stepper.analysis.sites import in_compiler, in_torch
 from stepper.analysis.sources import Path, path_of, spelled, unscoped
 from stepper.model.trace import Frame, State, Translation
 from stepper.recording.reader import Recording
@@ -107,7 +107,7 @@ def _handed_over(recording: Recording, item: Translation) -> Iterator[tuple[Fram
         if state is None or not _has_handed(state):
             continue
         filename = recording.code(frame.code).filename
-        if is_own_file_anywhere(filename) or in_dynamo(filename):
+        if is_own_file_anywhere(filename) or in_compiler(filename):
             continue  # typing.cast, say, which a wrapper calls, or what Dynamo has for it
         if not in_torch(filename):
             yield frame, state

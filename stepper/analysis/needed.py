@@ -14,7 +14,7 @@ import itertools
 from typing import NamedTuple
 
 from stepper.analysis.shapes import Size
-from stepper.analysis.sites import called_at, own_frame, site_at
+from stepper.analysis.sites import METHODS, called_at, own_frame, site_at
 from stepper.analysis.sources import path_of
 from stepper.client.text import place_text
 from stepper.model.datum import number
@@ -30,8 +30,8 @@ _SETS = frozenset({"set", "frozenset"})
 _BY_KEY = frozenset({".get", ".pop", ".setdefault", ".move_to_end"})
 _BY_INDEX = frozenset({".pop", ".insert"})
 """Methods that take a key, or an index, first."""
-_METHOD, _OBJECT = "GetAttrVariable", ".obj"
-"""The tracker of a method that is called, and of what among its items."""
+_OBJECT = ".obj"
+"""What a method is of, among its items."""
 _TEXTS = ("BUILD_STRING", "FORMAT_VALUE", "FORMAT_SIMPLE", "FORMAT_WITH_SPEC")
 _FOR_A_TEXT = " for a text"
 _MAKING_TEXTS = ("str", "repr", "format")
@@ -167,7 +167,7 @@ def _of_container(row: Instruction, stack: list[Value]) -> Use | None:
 
 def _of_method(called: Value | None, state: State) -> Use | None:
     """What a method of a container, or of a text, that is called needs a number for."""
-    if called is None or called.cls != _METHOD:
+    if called is None or called.cls not in METHODS:
         return None
     owners = (state.values.get(item.value) for item in called.items if item.label == _OBJECT)
     kind = next((owner.type for owner in owners if owner is not None), "")

@@ -17,7 +17,7 @@ import msgspec
 
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.recompiles import STRIDE, Recompilation, changes_of
-from stepper.analysis.sites import in_dynamo
+from stepper.analysis.sites import in_compiler
 from stepper.analysis.sources import unscoped
 from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.walks import compilations, lookups_by_function
@@ -144,7 +144,7 @@ def histories(recording: Recording, found: Iterable[Recompilation]) -> list[Hist
     for each in found:
         item = each.translation
         # Dynamo has one code that hands on to all functions that it wraps.
-        wrapped = recording.owners.of_walk(item) if in_dynamo(item.filename) else None
+        wrapped = recording.owners.of_walk(item) if in_compiler(item.filename) else None
         by_code.setdefault((item.code, wrapped), []).append(each)
     lookups = lookups_by_function(recording) if recording.lookups() else {}
     made = Counter(

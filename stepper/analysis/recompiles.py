@@ -40,7 +40,7 @@ from stepper.analysis.reasons import (
     reasons_in,
     reasons_of,
 )
-from stepper.analysis.sites import in_dynamo
+from stepper.analysis.sites import in_compiler
 from stepper.analysis.sources import CODE, FROM_NUMPY, Path, path_of, unscoped
 from stepper.analysis.unmet_guards import (
     AUTOCAST,
@@ -600,7 +600,7 @@ class _Reader:
 
     def _wrapping(self, item: Translation, failure: Failure) -> Failure:
         path = path_of(failure.source)
-        ways = _OF_DYNAMO if in_dynamo(item.filename) else ((CODE,),)
+        ways = _OF_DYNAMO if in_compiler(item.filename) else ((CODE,),)
         if path is None or path.steps not in ways:
             return failure
         free = free_variables(self._recording.code(item.code))

@@ -11,7 +11,7 @@ from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.trace import MomentId, State
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
-from stepper.support.pythons_own import is_installed
+from stepper.support.pythons_own import is_installed, is_polyfill
 
 _RETURNS = ("RETURN_VALUE", "RETURN_CONST")
 
@@ -114,9 +114,16 @@ def own_frame(stack: Sequence[PythonFrame]) -> PythonFrame | None:
     return next((frame for frame in reversed(stack) if not is_installed(frame.filename)), None)
 
 
-def in_dynamo(filename: str) -> bool:
-    """Whether a file is one of Dynamo's: what is compiled of it only hands on to the program's."""
-    return short_path(filename).startswith("torch/_dynamo/")
+METHODS = frozenset(
+    {"BoundBuiltinMethod", "GetAttrVariable", "InheritedMethodVariable", "UnboundMethodVariable"}
+)
+"""The trackers of a method of a tensor or of one of Python's containers, with that as an item."""
+
+
+def in_compiler(filename: str) -> bool:
+    """Whether a file is one of the compiler's: what is compiled of it only hands on to the
+    program's, or stands for one of Python's own functions."""
+    return short_path(filename).startswith("torch/_dynamo/") or is_polyfill(filename)
 
 
 def in_torch(filename: str) -> bool:

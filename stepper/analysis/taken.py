@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS, SUBSCRIBES
 from stepper.analysis.decisions import JUMPS, decides, decides_from
-from stepper.analysis.sites import called_at, first_value, in_torch
+from stepper.analysis.sites import METHODS, called_at, first_value, in_torch
 from stepper.model.program import Instruction
 from stepper.model.trace import Attempt, Moment, MomentId, Node, State, Translation
 from stepper.model.value import Value
@@ -35,7 +35,7 @@ _MOST = 64
 _HANDED = re.compile(r"___stack(\d+)\Z")
 _LEFT = re.compile(r"L\['___stack(\d+)'\]\Z")
 """What a function that goes on is handed of what stood on the stack."""
-_BUILTIN = re.compile(r"G\['__builtins_dict___\d+'\]\['(\w+)'\]\Z")
+_BUILTIN = re.compile(r"(?:G\['__builtins_dict___\d+'\]|__builtins_dict__)\['(\w+)'\]\Z")
 _ELSEWHERE = r"G\['(?:__import_\w+'\]\.)?"
 """How the source of a global begins: one of the module of a function that is inlined is an
 attribute of that module."""
@@ -65,7 +65,7 @@ _LEFT_OF_A_TEXT = 4
 with it."""
 _ENUMS = frozenset({"EnumMeta", "EnumType"})
 """Types of classes whose objects are found by their value."""
-_METHODS = frozenset({"add", "count", "discard", "get", "index", "insert", "pop", "remove"})
+_OF_CONTAINERS = frozenset({"add", "count", "discard", "get", "index", "insert", "pop", "remove"})
 """Methods of Python's containers that take no symbol."""
 WITH_PLAIN = frozenset(
     {
@@ -256,12 +256,12 @@ def function_of(state: State, value: Value) -> Function | None:
         return Function(f"{name}{_TORCHS}", place) if name in WITH_PLAIN else None
     owner = state.values.get(value.items[0].value) if value.items else None
     name = value.brief.removeprefix(".")
-    if owner is None or value.cls != "GetAttrVariable":
+    if owner is None or value.cls not in METHODS:
         return None
     if owner.tensor is not None or owner.type in _TENSORS:
         words = f"{name}() of a tensor"
         return Function(words, _PLAIN_AT.get(name)) if name in WITH_PLAIN else None
-    if owner.type not in CONTAINERS | _HASHED or name not in _METHODS:
+    if owner.type not in CONTAINERS | _HASHED or name not in _OF_CONTAINERS:
         return None
     return Function(f"{name}() of a {owner.type}")
 

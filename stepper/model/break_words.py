@@ -44,6 +44,8 @@ def explanation_of(found: GraphBreak) -> str:
 
 def context_of(found: GraphBreak) -> str:
     """What happened first, by which method of what, with which arguments; empty: it is not told."""
+    if found.context:
+        return found.context
     said = _CONTEXT.search(HANDLING.split(found.reason)[0])
     return said[1] if said else ""
 

@@ -28,6 +28,8 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     """The setting that says how often a function is compiled; empty: there is no limit."""
     dynamo_config: bool = False
     """Whether the settings of `torch._dynamo.config` are its settings."""
+    heeded_settings: tuple[str, ...] = ()
+    """Those of `torch._dynamo.config` that it heeds where they are not its settings."""
     symbols: bool = False
     """Whether a size can be a symbol, by `mark_dynamic`, by `dynamic=True` or by itself, and that
     can be tried."""
@@ -39,6 +41,10 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     """Whether values and nodes carry the guards that they depend on."""
     output_nodes: bool = False
     """Whether a graph has an output node if it was handed to the backend, and only then."""
+
+    def heeds(self, setting: str) -> bool:
+        """Whether a setting of `torch._dynamo.config` changes what it does."""
+        return self.dynamo_config or setting in self.heeded_settings
 
     def limit(self, name: str) -> str:
         """The setting of that name that says how often a function is compiled, of several; no name:

@@ -344,13 +344,17 @@ class GraphBreak(msgspec.Struct, frozen=True, omit_defaults=True):
     moment: MomentId
     """The moment of the instruction that caused it, in the innermost inlined frame."""
     reason: str
-    """Dynamo's message, whole."""
+    """The compiler's message, whole."""
     gb_type: str = ""
+    """Dynamo's name for its kind; of the native engine's, where Dynamo has one."""
     explanation: str = ""
     hints: tuple[str, ...] = ()
     user_stack: tuple[PythonFrame, ...] = ()
     resumes: bool = True
     """True when the frame is compiled in parts; False when the whole frame is given up."""
+    context: str = ""
+    """Which method of what, or which function, it is about; empty: the message says it, if
+    anything."""
 
 
 class SkippedFrame(msgspec.Struct, frozen=True, array_like=True):

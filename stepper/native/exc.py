@@ -11,14 +11,34 @@ from collections.abc import Callable
 from typing import Self
 
 
-class HintedReason(str):
-    """A reason, and what to write instead, so that there is none."""
+class Reason(str):
+    """A reason, with what is known of it beside the words.
+
+    hint: what to write instead, so that there is none.
+    kind: Dynamo's name for such a graph break; see `stepper.native.break_kinds`.
+    context: which method, function or operator it is about, in Dynamo's form.
+    explanation: torch's own words.
+
+    Each is empty where nothing is known.
+    """
 
     hint: str
+    kind: str
+    context: str
+    explanation: str
 
-    def __new__(cls, reason: str, hint: str) -> Self:
+    def __new__(
+        cls,
+        reason: str,
+        hint: str = "",
+        *,
+        kind: str = "",
+        context: str = "",
+        explanation: str = "",
+    ) -> Self:
         made = super().__new__(cls, reason)
-        made.hint = hint
+        made.hint, made.kind = hint, kind
+        made.context, made.explanation = context, explanation
         return made
 
 
@@ -61,9 +81,13 @@ class PrepareFirst(NativeError):
         self.prepare = prepare
 
 
-def unimplemented(reason: str, hint: str = "") -> Unsupported:
-    """To be raised where something is not supported; `hint`: what to write instead."""
-    return Unsupported(HintedReason(reason, hint) if hint else reason)
+def unimplemented(
+    reason: str, hint: str = "", *, kind: str = "", context: str = "", explanation: str = ""
+) -> Unsupported:
+    """To be raised where something is not supported; see `Reason` for what else is known of it."""
+    if not (hint or kind):
+        return Unsupported(reason)
+    return Unsupported(Reason(reason, hint, kind=kind, context=context, explanation=explanation))
 
 
 def not_one_graph(code: types.CodeType, reason: str) -> Unsupported:

@@ -8,7 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from stepper import _C
-from stepper.native.exc import HintedReason
+from stepper.native import break_kinds
+from stepper.native.exc import Reason
 from stepper.native.library import STEPPER, TORCH, is_library
 from stepper.native.polyfills import is_polyfill
 from stepper.native.skip_reasons import reads_its_frame, wrappers
@@ -26,6 +27,15 @@ _NOT_INLINED = tuple(
 """What of torch is not interpreted like the program: compilers, and what they are made of."""
 _COMPTIME = os.path.join(TORCH, "_dynamo", "comptime.py")
 """What Dynamo does while it traces; in eager that is nothing, or what is to be done instead."""
+_DECORATORS = os.path.join(TORCH, "_dynamo", "decorators.py")
+_ASKED = {
+    "graph_break": break_kinds.ASKED,
+    "skip_frame": break_kinds.SKIP_ASKED,
+    "disable": break_kinds.DISABLING,
+}
+"""By the function in that file that is called."""
+_DISABLED = "DisableContext.__call__.<locals>._fn"
+"""What torch makes of a function that is disabled."""
 _given_up: PerCode[str] = PerCode()
 """Why the translation of a code has led to nothing."""
 
@@ -49,7 +59,7 @@ def is_hint_of_torch(function: types.FunctionType, caller: types.CodeType) -> bo
     return (
         own
         and function.__code__.co_qualname == "graph_break"
-        and (function.__code__.co_filename == os.path.join(TORCH, "_dynamo", "decorators.py"))
+        and function.__code__.co_filename == _DECORATORS
     )
 
 
@@ -72,6 +82,18 @@ def why_given_up(code: types.CodeType) -> str:
     return _given_up.get(code) or ""
 
 
+def _of_torch(function: types.FunctionType) -> str:
+    code = function.__code__
+    name = f"{function.__module__}.{code.co_qualname}"
+    if code.co_filename == _DECORATORS and code.co_name in _ASKED:
+        return Reason(f"{name} of torch", kind=_ASKED[code.co_name])
+    if code.co_qualname == _DISABLED:
+        reason = f"{function.__qualname__}, which is disabled (torch.compiler.disable)"
+        return Reason(reason, kind=break_kinds.DISABLED, context=str(function))
+    context = break_kinds.function_context(function)
+    return Reason(f"{name} of torch", kind=break_kinds.SKIPPED, context=context)
+
+
 def why_not_inline(function: types.FunctionType) -> str:
     """Why a function is not to be inlined; empty: it is."""
     code = function.__code__
@@ -79,13 +101,13 @@ def why_not_inline(function: types.FunctionType) -> str:
         return f"{code.co_qualname} is not to be captured"
     filename = code.co_filename
     if code is graph_break.__code__:
-        return HintedReason("graph_break() was called", "remove the call")
+        return Reason("graph_break() was called", "remove the call", kind=break_kinds.ASKED)
     if is_polyfill(code):
         return ""
     if filename.startswith(STEPPER):
         return f"{code.co_qualname} is stepper's own"
     if filename.startswith(_NOT_INLINED) and filename != _COMPTIME:
-        return f"{function.__module__}.{code.co_qualname} of torch"
+        return _of_torch(function)
     if reads_its_frame(code):
         return f"{code.co_qualname}, which may read its own frame"
     return ""

@@ -46,7 +46,12 @@ from torch._ops import (
     _Ops,
 )
 from torch._subclasses import fake_tensor
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensor,
+    FakeTensorMode,
+)
 from torch.autograd import forward_ad
 from torch.fx import traceback as fx_traceback
 from torch.fx.experimental import proxy_tensor
@@ -67,8 +72,8 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument
 
 __all__ = [
-    "CustomOpDef", "FakeTensor", "FakeTensorMode", "GlobalStateGuard", "HigherOrderOperator",
-    "OpOverload",
+    "CustomOpDef", "DataDependentOutputException", "DynamicOutputShapeException", "FakeTensor",
+    "FakeTensorMode", "GlobalStateGuard", "HigherOrderOperator", "OpOverload",
     "OpOverloadPacket", "PyTreeCodeGen", "PyTreeInfo", "TensorGuards",
     "TorchDispatchMode", "pytree", "qualified_name", "set_eval_frame",
 ]  # fmt: skip

@@ -9,6 +9,8 @@ import sys
 _HERE = os.path.join(os.path.dirname(os.__file__), "")
 _INSTALLED = re.compile(r"[/\\](?:site-packages|dist-packages|lib[/\\]python3\.\d+)[/\\]")
 
+_POLYFILLS = re.compile(r"[/\\]stepper[/\\]native[/\\]polyfills[/\\]")
+
 
 def is_own_file(filename: str) -> bool:
     """Whether a file belongs to the Python that runs here."""
@@ -21,7 +23,14 @@ def is_own_file(filename: str) -> bool:
 def is_installed(filename: str) -> bool:
     """Whether a file belongs to some Python, or to a package that is installed in one, and not to
     the program: for what was recorded elsewhere."""
-    return _INSTALLED.search(filename) is not None or filename.startswith("<frozen")
+    installed = _INSTALLED.search(filename) is not None or filename.startswith("<frozen")
+    return installed or is_polyfill(filename)
+
+
+def is_polyfill(filename: str) -> bool:
+    """Whether a file holds what the native engine interprets in the place of functions of Python's
+    own, wherever stepper lies."""
+    return _POLYFILLS.search(filename) is not None
 
 
 def is_own_file_anywhere(filename: str) -> bool:

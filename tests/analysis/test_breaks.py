@@ -119,12 +119,15 @@ def test_the_native_engine_says_why_where_and_how_it_goes_on(
 ) -> None:
     recording = recorded(program(NATIVE), "--engine", "native")
     inlined, branch = causes(recording)
-    assert inlined.kind == "a call of builtin print"
+    assert inlined.kind == "Failed to trace builtin operator"
+    assert inlined.explanation == "a call of builtin print"
+    assert str(inlined.change) == "print outside of the compiled function"
     first, second = inlined.occurrences
     lines = [(frame.line, frame.function) for frame in first.found.user_stack]
     assert lines == [(10, "f"), (5, "helper")]
     assert [frame.line for frame in second.found.user_stack] == [5]
-    assert branch.kind == "the truth of tensor gt needs the data"
+    assert branch.kind == "Data-dependent branching"
+    assert branch.explanation == "the truth of tensor gt needs the data"
     assert branch.hints == ("decide on tensors with torch.where (both sides computed)",)
     assert inlined.hints == ("call it before or after the compiled function",)
     for each in (first, second, *branch.occurrences):

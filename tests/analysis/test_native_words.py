@@ -52,7 +52,7 @@ def _told(recording: Recording) -> Iterator[str]:
             yield from (line.text for line in here_lines(recording, moment))
 
 
-def test_no_answer_speaks_of_dynamo_nor_by_names_that_nobody_has_written(
+def test_no_answer_speaks_of_compiler_nor_by_names_that_nobody_has_written(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
     recording = recorded(program(PROGRAM), "--engine", "native", "--lookups")

@@ -212,7 +212,7 @@ def namespace_made_inside(run: Run) -> None:
 @case(
     "", "why-break",
     cause=("Unsupported method call", "`__setattr__` of class `SimpleNamespace`"),
-    advice="have it be an object of a plain class, whose attributes Dynamo follows",
+    advice="have it be an object of a plain class, whose attributes are followed",
     counts=(2, 1),
     never=("call the method outside",),
 )  # fmt: skip
@@ -232,7 +232,7 @@ def attribute_of_a_namespace(run: Run) -> None:
 @case(
     "", "why-break",
     cause="vectorcall_maybe on C method descriptor",
-    advice="Dynamo has no model of what the line does with the object: do it before",
+    advice="the compiler has no model of what the line does with the object: do it before",
     counts=(0, 1),
 )  # fmt: skip
 def decimal_in_the_middle(run: Run) -> None:

@@ -104,7 +104,7 @@ def epoch_over_a_loader(run: Run) -> None:
 @case(
     "", "why-break",
     cause="Failed to convert args/kwargs to proxy",
-    advice="torch.func.hessian, which Dynamo traces",
+    advice="torch.func.hessian, which is traced",
     counts=(2, 1),
 )  # fmt: skip
 def curvature_of_a_loss(run: Run) -> None:
@@ -124,7 +124,7 @@ def curvature_of_a_loss(run: Run) -> None:
 @case(
     "", "why-break",
     cause="Failed to convert args/kwargs to proxy",
-    advice="torch.func.jacrev, which Dynamo traces",
+    advice="torch.func.jacrev, which is traced",
     counts=(2, 1),
 )  # fmt: skip
 def slopes_of_a_map(run: Run) -> None:

@@ -164,7 +164,7 @@ def number_kept_for_a_backward(run: Run) -> None:
 @case(
     "", "why-break",
     cause=("Attempted to call function marked as skipped", "in _BaseExitStack.enter_context"),
-    advice="enter it by a with statement, which Dynamo follows",
+    advice="enter it by a with statement, which is followed",
     counts=(0, 1),
 )  # fmt: skip
 def mode_that_a_stack_enters(run: Run) -> None:

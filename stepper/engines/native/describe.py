@@ -28,6 +28,7 @@ from stepper.native.variables.base import (
     NullVariable,
     VariableTracker,
 )
+from stepper.native.variables.builtin_methods import BoundBuiltinMethod, UnboundMethodVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import CellVariable
@@ -119,6 +120,8 @@ class NativeDescriber(Describer):
     ) -> tuple[tuple[Item, ...], int | None]:
         found: list[tuple[str, object]] = []
         length = None
+        if isinstance(tracker, UnboundMethodVariable):
+            fields = tracker.bound.__dict__
         held = fields.get("items")
         if isinstance(tracker, ConstDictVariable):
             length = len(tracker.items)
@@ -183,6 +186,9 @@ def _words(
         type_name = ""
     if value is None or is_subclass(VariableTracker, type(value)):
         value = fields.get("code", fields.get("local_name"))
+    bound = tracker.bound if kind is UnboundMethodVariable else tracker
+    if isinstance(bound, BoundBuiltinMethod):
+        value = f".{bound.name}"
     text = value if type(value) is str else callable_name(value) if value is not None else ""
     if type(value) is types.CodeType:
         text = value.co_qualname

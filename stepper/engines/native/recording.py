@@ -34,7 +34,7 @@ from stepper.model.failure import FailedStage, Failure
 from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome
 from stepper.native.bytecode.opcodes import Instruction, handler_of
-from stepper.native.exc import HintedReason
+from stepper.native.exc import Reason
 from stepper.native.watching import TranslationWatcher
 
 if TYPE_CHECKING:
@@ -77,13 +77,18 @@ class RecordingObserver(TranslationWatcher):
         self.txs: list[Any] = self.shapes.txs
         self._left: tuple[int, tuple[PythonFrame, ...]] = (-1, ())
         """After which step an inlined call was last given up, and the stack there."""
+        self._restarted: list[tuple[str, int, tuple[PythonFrame, ...]]] = []
+        """For which reasons the attempts so far were given up while they were interpreted; of each
+        at which moment that was, and the stack there."""
+        self._broken = False
+        """Whether the graph of this attempt is broken: what comes then is of writing the code."""
         if engine.walks_are_recorded:  # other threads tell of theirs meanwhile
             for name in _TOLD:
                 setattr(self, name, self._recorder.walks.taking_turns(getattr(self, name)))
 
     def attempt_begins(self, plan: Plan) -> None:
         self._past.begin(plan)
-        self._plan = plan
+        self._plan, self._broken = plan, False
         # What is repeated has been seen.
         fork = fork_of(plan)
         self._recorder.controller.passing = fork is not None and not fork.arrived
@@ -95,6 +100,8 @@ class RecordingObserver(TranslationWatcher):
 
     def restarts(self, reason: str) -> None:
         self._record_all()
+        if not self._broken:
+            self._restarted.append((reason, self._recorder.moment, self._left[1]))
         self._recorder.restarts(self._attempt, str(reason))
 
     def enter(self, tx: Translator) -> None:
@@ -274,18 +281,26 @@ class RecordingObserver(TranslationWatcher):
 
     def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
         self._record_all()
-        hints = (reason.hint,) if isinstance(reason, HintedReason) else ()
+        self._broken = True
+        known = reason if isinstance(reason, Reason) else Reason(reason)
         steps, stack = self._left
         if steps != self._past.steps:  # nothing was inlined there
             stack = user_stack(tx)
+        moment = 0
+        for earlier, at, there in self._restarted:
+            if earlier is reason:  # it came about in that attempt; this one stops short of it
+                moment, stack = at, there
         self._recorder.graph_break(
             self._attempt,
             trace.GraphBreak(
                 id=0,
                 attempt=0,
-                moment=0,
+                moment=moment,
                 reason=str(reason),
-                hints=hints,
+                gb_type=known.kind,
+                explanation=known.explanation,
+                context=known.context,
+                hints=(known.hint,) if known.hint else (),
                 user_stack=stack,
                 resumes=resumes,
             ),

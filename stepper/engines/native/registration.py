@@ -37,6 +37,7 @@ ENGINE = EngineType(
         compile="stepper.compile",
         decorators="stepper.native",
         recompile_limit="stepper.native.config.cache_size_limit",
+        heeded_settings=("capture_scalar_outputs", "capture_dynamic_output_shape_ops"),
         symbols=True,
         shape_steps=True,
         carries_guards=True,

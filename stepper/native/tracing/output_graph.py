@@ -23,6 +23,7 @@ import torch.fx
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper._C import call_undisturbed
+from stepper.native import break_kinds
 from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import Consulted, module_of
@@ -50,6 +51,8 @@ from stepper.native.variables.tensor import (
 from stepper.native.versions import (
     FAKE_TENSOR_LOG,
     OF_MODES,
+    DataDependentOutputException,
+    DynamicOutputShapeException,
     FakeTensor,
     begin_transform,
     end_of,
@@ -104,6 +107,13 @@ class FrameTranslation(Protocol):
 
     def finished(self, tx: InstructionTranslator, code: CodeType) -> None:
         """The frame's code is written: make the entry."""
+
+
+_OF_ERRORS = (
+    (DynamicOutputShapeException, break_kinds.SHAPED),
+    (DataDependentOutputException, break_kinds.OPERATOR),
+)
+"""What a fake tensor raises where the data is needed."""
 
 
 class OutputGraph:
@@ -448,7 +458,12 @@ class OutputGraph:
             if comes_from_outside(error):
                 raise
             text = str(error).strip().partition("\n")[0]
-            raise unimplemented(f"{type(error).__name__}: {text}") from None
+            kind = next((name for of, name in _OF_ERRORS if isinstance(error, of)), "")
+            operator = str(getattr(error, "func", "")) if kind else ""
+            if kind and target is torch.nn.functional.one_hot:
+                kind = break_kinds.ONE_HOT
+            reason = f"{type(error).__name__}: {text}"
+            raise unimplemented(reason, kind=kind, context=operator) from None
         finally:
             set_grad_enabled(grad)
             FAKE_TENSOR_LOG.disabled = False
@@ -522,7 +537,8 @@ class OutputGraph:
                 raise unimplemented(f"an operator that returns a {type(value).__name__}")
             made = value.requires_grad and value.is_leaf and not is_view(value)
             if made and not is_wrapped(value):  # AOT would lose that
-                raise unimplemented("a tensor that is made to require gradients")
+                reason = "a tensor that is made to require gradients"
+                raise unimplemented(reason, kind=break_kinds.WITH_GRADIENT)
             return TensorVariable(proxy, guards=guards)
         if isinstance(value, SYMBOLS):
             return SymNodeVariable(proxy, guards=guards)

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import config
+from stepper.native import break_kinds, config
 from stepper.native.bytecode.bytecode_transformation import Program
 from stepper.native.bytecode.opcodes import Instruction, handler_of, listing
 from stepper.native.exc import (
@@ -238,7 +238,9 @@ class InstructionTranslatorBase(Instructions):
         assert isinstance(function, types.FunctionType)
         if self.f_code is function.__code__:  # it was to be known, given what is given here
             name = function.__name__.strip("_")
-            raise unimplemented(f"a call of builtin {name} with these values")
+            reason = f"a call of builtin {name} with these values"
+            kind = break_kinds.SORTING if name == "sorted" else break_kinds.WITH_THESE_VALUES
+            raise unimplemented(reason, kind=kind)
         made = UserFunctionVariable(function).call_function(self, args, kwargs)
         return made.with_guards(VariableTracker.propagate(args, list(kwargs.values()))["guards"])
 
@@ -256,7 +258,8 @@ class InstructionTranslatorBase(Instructions):
         if reason:
             raise unimplemented(reason)
         if code.co_flags & _COROUTINES:
-            raise unimplemented(f"a coroutine, {function.__qualname__}")
+            reason = f"a coroutine, {function.__qualname__}"
+            raise unimplemented(reason, "wait outside of the compiled function")
         if self.depth >= config.max_inline_depth:
             raise unimplemented(f"more than {config.max_inline_depth} nested calls")
         symbolic_locals = bind()
@@ -278,7 +281,11 @@ class InstructionTranslatorBase(Instructions):
         self.instruction_pointer += 1
         method = getattr(self, inst.opname, None)
         if method is None:
-            raise unimplemented(f"instruction {inst.opname}")
+            reason, context = f"instruction {inst.opname}", f"{inst.opname} of {inst.argval!r}"
+            kind = (
+                break_kinds.CLASS if inst.opname == "LOAD_BUILD_CLASS" else break_kinds.INSTRUCTION
+            )
+            raise unimplemented(reason, kind=kind, context=context)
         try:
             method(inst)
         except ObservedException as error:

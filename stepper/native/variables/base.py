@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, TypeVar, datac
 
 import torch
 
+from stepper.native import break_kinds
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, has_finalizer, lookup
 from stepper.support.words import one_of
@@ -149,9 +150,18 @@ class VariableTracker:
         """A tracker of this value, only to be read, with nothing in it that is still lazy."""
         return self
 
-    def refuse(self, what: str) -> Exception:
-        """To be raised where something is not supported of this value."""
-        return unimplemented(f"{what} of {self.describe()}")
+    def refuse(self, what: str, hint: str = "", *, kind: str = "", context: str = "") -> Exception:
+        """To be raised where something is not supported of this value; see `exc.Reason`."""
+        return unimplemented(f"{what} of {self.describe()}", hint, kind=kind, context=context)
+
+    def refuse_method(self, name: str) -> Exception:
+        """To be raised where there is no model of a method of this value."""
+        context = break_kinds.method_context(self, name)
+        return self.refuse(f"method {name}", kind=break_kinds.METHOD, context=context)
+
+    def refuse_call(self) -> Exception:
+        """To be raised where there is no model of a call of this value."""
+        return self.refuse("a call", kind=break_kinds.CALL)
 
     def _source(self) -> Any:
         """Where the value was, of those that are read there."""
@@ -201,7 +211,8 @@ class VariableTracker:
 
     def as_proxy(self) -> Any:
         """What stands for it among the arguments of a node."""
-        raise self.refuse("use in the graph")
+        context = f"args: {break_kinds.tracker_in_words(self)}"
+        raise self.refuse("use in the graph", kind=break_kinds.TO_PROXY, context=context)
 
     # --- what can be done with it
 
@@ -245,13 +256,13 @@ class VariableTracker:
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         """`value(*args, **kwargs)`."""
-        raise self.refuse("a call")
+        raise self.refuse_call()
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """`value.name(*args, **kwargs)`."""
-        raise self.refuse(f"method {name}")
+        raise self.refuse_method(name)
 
     def bound_to(self, obj: VariableTracker) -> VariableTracker | None:
         """The method that a function is of an object; None: it is no function of the program's."""

@@ -118,7 +118,9 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
 """Functions of which it is known what they do when they are called."""
 _OVER_SEQUENCES = Classes(type(iter(())), type(iter([])), type(iter(range(0))))
 """Classes of iterators that say where they stand."""
-_WITH_METHODS = Classes(dict, list, set, frozenset, str, tuple)
+_WITH_METHODS = Classes(
+    dict, list, set, frozenset, str, tuple, torch.Tensor, torch.nn.Parameter
+)  # fmt: skip
 """Classes of which a method may be there with its object."""
 _FUNCTION_KINDS = Classes(
     types.FunctionType, types.BuiltinFunctionType, types.MethodDescriptorType,

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import polyfills
+from stepper.native import break_kinds, polyfills
 from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.guards.class_dicts import has, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -106,6 +106,7 @@ def has_symbol(value: VariableTracker) -> bool:
     return isinstance(value, SymNodeVariable) or any(map(has_symbol, items))
 
 
+_OUTSIDE = "call it before or after the compiled function"
 _OF_NUMBERS = (abs, pow, round, divmod)
 _DTYPES: dict[object, torch.dtype] = {bool: torch.bool, int: torch.int64, float: torch.float64}
 """What operators take these for."""
@@ -213,11 +214,11 @@ class BuiltinVariable(VariableTracker):
             return self._variables(tx)
         if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):
             raise SkipFrame(f"it may read its own frame ({self.fn.__name__})")
-        acts = self.fn in (print, input, open)
-        raise unimplemented(
-            f"a call of {self.describe()}",
-            "call it before or after the compiled function" if acts else "",
-        )
+        tensors = any(isinstance(arg, TensorVariable) for arg in args)
+        given = None if tensors else [class_name(arg.python_type()) for arg in args]
+        kind, context = break_kinds.of_function(self.fn, given, by_name=bool(kwargs))
+        hint = _OUTSIDE if self.fn in (print, input, open) else ""
+        raise self.refuse("a call", hint, kind=kind, context=context)
 
     def _variables(self, tx: Translator) -> VariableTracker:
         """The variables of the function that is interpreted."""

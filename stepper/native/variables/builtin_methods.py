@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import polyfills
+from stepper.native import break_kinds, polyfills
 from stepper.native.exc import NativeError
 from stepper.native.guards.class_dicts import has, lookup, module_of
 from stepper.native.source import ConstantSource
@@ -122,6 +122,12 @@ class BoundBuiltinMethod(VariableTracker):
     def describe(self) -> str:
         return f"method {self.name} of {self.obj.describe()}"
 
+    def refuse_call(self) -> Exception:
+        context = break_kinds.method_context(self.obj, self.name)
+        of_generator = issubclass(self.obj.python_type(), torch.Generator)
+        kind = break_kinds.OF_GENERATOR if of_generator else break_kinds.METHOD
+        return self.refuse("a call", kind=kind, context=context)
+
     def unbound(self, owner: VariableTracker) -> UnboundMethodVariable | None:
         """The method as the class of the value has it of which it was read; None: it was not read
         of the class, or is a tensor's, which says the same either way."""
@@ -185,6 +191,9 @@ class UnboundMethodVariable(VariableTracker):
 
     def describe(self) -> str:
         return self.bound.describe()
+
+    def refuse_call(self) -> Exception:
+        return self.bound.refuse_call()
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_const(self.method)

@@ -113,7 +113,7 @@ class ConstantVariable(VariableTracker):
             code = self.value.replace(**given)  # type: ignore[arg-type]  # these two are texts
             return ConstantVariable(code, **options)
         if module_of(type(self.value)) == "numpy" and name not in _OF_NUMBERS:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         if name == "join" and len(args) == 1 and not args[0].is_python_constant():
             args = [TupleVariable(args[0].iterated(tx), **self.propagate(args))]
         return fold(getattr(self.value, name), [self, *args], kwargs, skip=1)

@@ -489,7 +489,7 @@ class InheritedMethodVariable(BoundBuiltinMethod):
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if not self.known:
-            raise self.refuse("a call")
+            raise self.refuse_call()
         owner: Holder = self.obj  # type: ignore[assignment]  # it is made for no others
         return call_inherited(tx, owner, self.name, args, kwargs)
 

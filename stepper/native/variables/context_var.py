@@ -47,7 +47,7 @@ class ContextVariable(HasBuiltinMethods):
                     else:
                         effects.store_attr(self, "value", token.before)
                     return ConstantVariable(None)
-        raise self.refuse(f"method {name}")
+        raise self.refuse_method(name)
 
 
 @tracker_class

@@ -197,7 +197,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
                 del items[self.key(tx, key)]
                 self.become(tx, items, name, key)
                 return none
-        raise self.refuse(f"method {name}")
+        raise self.refuse_method(name)
 
     @property
     def only_grew(self) -> bool:

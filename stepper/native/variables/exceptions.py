@@ -19,8 +19,9 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
+from stepper.native import break_kinds
 from stepper.native.bytecode.opcodes import EMPTY_SLOT_NAMES_MODULE
-from stepper.native.exc import Unsupported, unimplemented
+from stepper.native.exc import Reason, Unsupported, unimplemented
 from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of, place_of
 from stepper.native.polyfills import is_polyfill
 from stepper.native.source import AttrSource, GetItemSource, Source
@@ -167,7 +168,7 @@ class ExceptionVariable(VariableTracker):
             of_class = GetItemSource(AttrSource(of_class, "__mro__"), index)
         method = tx.build(AttrSource(of_class, name), found).bound_to(self)
         if method is None:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         return method
 
     def _init(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
@@ -287,7 +288,8 @@ class ObservedException(Unsupported):
 def raised(value: ExceptionVariable, *, again: bool = False) -> ObservedException:
     """To be raised where the program raises an exception; `again`: it goes on with one."""
     text = [repr(arg.value) for arg in value.args if isinstance(arg, ConstantVariable)]
-    return ObservedException(value, f"{value.describe()}({', '.join(text)}) is raised", again=again)
+    reason = Reason(f"{value.describe()}({', '.join(text)}) is raised", kind=break_kinds.RAISED)
+    return ObservedException(value, reason, again=again)
 
 
 def observed(kind: type[BaseException], *args: object, **fields: object) -> Unsupported:

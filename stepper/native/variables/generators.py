@@ -88,7 +88,7 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         if name == "send" and len(args) == 1 and not kwargs and begun:
             return self._given(tx, self._go_on(tx, None, args[0]))
         if name != "throw" or not isinstance(thrown, ExceptionVariable) or kwargs or not begun:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         return self._given(tx, self._go_on(tx, thrown))
 
     @property

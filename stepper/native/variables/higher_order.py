@@ -21,6 +21,7 @@ import torch.fx
 from torch.utils.hooks import RemovableHandle
 
 from stepper import _C
+from stepper.native import break_kinds
 from stepper.native.bytecode.opcodes import listing
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.variables.base import (
@@ -84,7 +85,8 @@ class Region:
         }
         outside = any(key.born < born or isinstance(key, _EXISTING) for key in changed)
         if before != after or outside or output.has_altered(known, count):
-            raise unimplemented(f"{function.describe()}, which does more than compute,")
+            reason = f"{function.describe()}, which does more than compute,"
+            raise unimplemented(reason, kind=break_kinds.CHANGES_MORE)
         self.nodes = [n for n in output.graph.nodes if n not in known and n.op != "placeholder"]
         self.leaves = [*_leaves(tx, self.result)]
 

@@ -129,7 +129,7 @@ class InstanceDictVariable(HasBuiltinMethods, dicts.DictionaryVariable):
                 for name, value in kwargs.items():
                     self.setitem(tx, ConstantVariable(name), value)
                 return ConstantVariable(None)
-        raise self.refuse(f"method {name}")
+        raise self.refuse_method(name)
 
     def known(self, tx: Translator) -> dicts.ConstDictVariable:
         obj, keeper, items = self.obj, self.keeper, dict[object, VariableTracker]()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Self
 
 from stepper import _C
 from stepper.native import polyfills
-from stepper.native.exc import RestartAnalysis, Unsupported, unimplemented
+from stepper.native.exc import Reason, RestartAnalysis, Unsupported, unimplemented
 from stepper.native.guards.class_dicts import lookup, order_of
 from stepper.native.variables.base import ValueMutationNew, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
@@ -74,6 +74,7 @@ class IteratorVariable(HasBuiltinMethods):
         return answer.truth(tx)
 
 
+_ONE_ROUND = "avoid the break inside the loop, or compile what is done in a round"
 _ITERATORS: dict[type, type] = {kind: type(iter(kind())) for kind in (list, tuple)} | {
     range: type(iter(range(0)))
 }
@@ -140,7 +141,8 @@ class ListIteratorVariable(IteratorVariable):
         """
         output = codegen.tx.output
         if output.broken or output.side_effects.latest(self.base) is not self.base:
-            raise RestartAnalysis(self.place, f"iteration of {self.describe()}, which was begun")
+            reason = f"iteration of {self.describe()}, which was begun"
+            raise RestartAnalysis(self.place, Reason(reason, _ONE_ROUND))
         return -1 if self.index is None else self.index - (before.index or 0)
 
     def reconstruct(self, codegen: Codegen) -> None:

@@ -104,7 +104,7 @@ class BaseListVariable(_OfItems):
         if name == "index" and 0 < len(args) < 4 and not kwargs:
             bounds = [index_of(each) for each in args[1:]]
             if not all(type(each) is int for each in bounds):
-                raise self.refuse(f"method {name}")
+                raise self.refuse_method(name)
             within = slice(*([*bounds, None] if len(bounds) == 1 else bounds or [None]))
             for position in range(*within.indices(len(self.items))):
                 if tx.same_or_equal(tx.realize(self.items[position]), args[0]):
@@ -115,7 +115,7 @@ class BaseListVariable(_OfItems):
         elif name == "count" and len(args) == 1 and not kwargs:
             same = [tx.same_or_equal(tx.realize(item), args[0]) for item in self.items]
             return ConstantVariable(sum(same), **options)
-        raise self.refuse(f"method {name}")
+        raise self.refuse_method(name)
 
 
 class TupleVariable(BaseListVariable):

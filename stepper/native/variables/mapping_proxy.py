@@ -65,7 +65,7 @@ class MappingProxyVariable(HasBuiltinMethods):
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name not in ("get", "keys", "values", "items", "copy") or kwargs:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         return self._newest(tx).call_method(tx, name, args, kwargs)
 
     def reconstruct(self, codegen: Codegen) -> None:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper.native import break_kinds
 from stepper.native.guards.class_dicts import (
     class_dict,
     flags_of,
@@ -100,6 +101,17 @@ class NewObjectVariable(UserDefinedObjectVariable):
             codegen.pop_top()
 
 
+def _refused(cls: VariableTracker) -> Exception:
+    """To be raised where there is no model of how an object of a class is made."""
+    kind = cls.as_python_constant()
+    of_parameter = issubclass(kind, torch.nn.Parameter)
+    return cls.refuse(
+        "an instance",
+        kind=break_kinds.PARAMETER if of_parameter else break_kinds.CALL,
+        context=break_kinds.class_in_words(kind),
+    )
+
+
 def make_new(
     tx: Translator, cls: UserDefinedClassVariable, args: Arguments, kwargs: Keywords
 ) -> VariableTracker:
@@ -114,19 +126,19 @@ def make_new(
     maker = _maker_of(kind) if base is None else dict if issubclass(base, dict) else base
     makes = lookup(kind, "__new__")
     if not _is_plain(cls):
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     if type(makes) is staticmethod:
         return _make_by_program(tx, cls, args, kwargs)
     if makes is not maker.__dict__["__new__"]:
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     made_whole = base in (tuple, frozenset)
     by_object = begin is object.__init__ and (made_whole or not (args or kwargs))
     stores = begin is types.SimpleNamespace.__init__ and not args
     inherited = base is not None and containers.inherits(kind, "__init__")
     if not by_object and not inherited and not stores and type(begin) is not types.FunctionType:
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     if made_whole and (len(args) > 1 or kwargs):
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     held = None if base is None else containers.new_contents(tx, base, args)
     made = make_empty(cls, maker, held, given=bool(maker is object and (args or kwargs)))
     if inherited:
@@ -192,7 +204,7 @@ def make_empty(
         make: Any = maker.__new__
         empty = make(cls.as_python_constant(), *[None] * given)
     except TypeError:  # a class in C, or one of which `__new__` was deleted: Python remembers it
-        raise cls.refuse("an instance") from None
+        raise _refused(cls) from None
     options = VariableTracker.propagate(cls)
     return NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)
 
@@ -206,14 +218,14 @@ def _make_by_program(
     if not issubclass(made.python_type(), cls.value):
         return made
     if not isinstance(made, NewObjectVariable):
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     begin = lookup(made.python_type(), "__init__")
     if type(begin) is types.FunctionType:
         _call_init(tx, made, args, kwargs)
     elif containers.inherits(made.python_type(), "__init__"):
         containers.call_inherited(tx, made, "__init__", args, kwargs)
     elif begin is not object.__init__:
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     return made
 
 
@@ -232,16 +244,16 @@ def _make_exception(
     kind = cls.value
     makes, begin = lookup(kind, "__new__"), lookup(kind, "__init__")
     if makes not in [class_dict(each).get("__new__") for each in PLAIN]:
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     check = lookup(type(kind), "__subclasscheck__")  # where it is caught, that is asked
     asks = type(check) is types.FunctionType and not is_library(check.__code__.co_filename)
     if has(kind, "__del__") or asks:
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     made = ExceptionVariable(cls, args, **VariableTracker.propagate(cls, args))
     if begin in BEGINNINGS and not kwargs:
         return made
     has_own = type(begin) is types.FunctionType and type(kind) is type
     if not has_own:
-        raise cls.refuse("an instance")
+        raise _refused(cls)
     _call_init(tx, made, args, kwargs)
     return made

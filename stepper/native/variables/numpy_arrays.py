@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import torch
 import torch.fx
 
+from stepper.native import break_kinds
 from stepper.native.array_calls import ArrayCall, Place, dtype_of
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -53,6 +54,10 @@ _METHODS = frozenset(
 )  # fmt: skip
 MADE_OF_ARRAYS = frozenset({torch.from_numpy, torch.as_tensor, torch.asarray, torch.tensor})
 """The functions of torch that make tensors of arrays."""
+_IN_TORCH = (
+    "make the array a tensor before the compiled function (torch.from_numpy), and use the function "
+    "of torch's of the same purpose"
+)
 _FACTS = frozenset({"shape", "ndim", "size", "dtype", "itemsize", "nbytes", "strides"})
 _VIEWS = frozenset({"T", "real", "imag", "mT"})
 _CONVERTING = frozenset({"array", "asarray", "ascontiguousarray"})
@@ -103,7 +108,8 @@ class NumpyArrayVariable(VariableTracker):
         return self.kind
 
     def truth(self, tx: Translator) -> bool:
-        raise unimplemented(f"the truth of {self.describe()} needs the data")
+        reason = f"the truth of {self.describe()} needs the data"
+        raise unimplemented(reason, kind=break_kinds.BRANCHES)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         tx.spend(self._length())
@@ -132,7 +138,7 @@ class NumpyArrayVariable(VariableTracker):
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name not in _METHODS:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         return call_numpy(tx, getattr(NUMPY.ndarray, name), [self, *args], kwargs)
 
     def reconstruct(self, codegen: Codegen) -> None:
@@ -202,7 +208,7 @@ def call_numpy(
             tensor = given.tensor if isinstance(given, NumpyArrayVariable) else given
             fake = tensor.fake
             if tensor is given and not converts:
-                raise unimplemented("a function of NumPy's of a tensor")
+                raise unimplemented("a function of NumPy's of a tensor", _IN_TORCH)
             if fake.requires_grad or fake.device.type != "cpu" or fake.is_conj() or fake.is_neg():
                 raise unimplemented("the array of such a tensor")
             tensors.append(tensor)

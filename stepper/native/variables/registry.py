@@ -52,7 +52,7 @@ class RegistryVariable(HasBuiltinMethods):
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         if name != "get" or len(args) not in (1, 2) or kwargs:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         if self.contains(tx, args[0]):
             return self.getitem(tx, args[0])
         return args[1] if len(args) == 2 else ConstantVariable(None)

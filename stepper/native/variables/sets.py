@@ -220,7 +220,7 @@ class SetVariable(HasBuiltinMethods):
     def become(self, tx: Translator, name: str, *given: object, because: Arguments) -> object:
         """Do one more step to the set; what that gives."""
         if self.mutation_type is None:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         elements = self.made_anew() if name == "pop" else set(self.elements)
         result = _called(getattr(elements, name), given)
         absent = self.absent
@@ -304,7 +304,7 @@ class SetVariable(HasBuiltinMethods):
             case _ if name in _MAKING and not kwargs:
                 kind = self.python_type()
                 return made_by(tx, getattr(kind, name), [known, *args], kind)
-        raise self.refuse(f"method {name}")
+        raise self.refuse_method(name)
 
     def parts(self) -> Sequence[VariableTracker]:
         begun = [self.begun] if isinstance(self.begun, tuple) else []

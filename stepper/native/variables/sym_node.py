@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
+from stepper.native import break_kinds
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
@@ -57,7 +58,7 @@ _COMPARISONS: dict[object, str] = {
 _OF_FLOATS = frozenset(
     {
         operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos,
-        operator.iadd, operator.isub, operator.imul, operator.itruediv, float,
+        operator.iadd, operator.isub, operator.imul, operator.itruediv, float, math.sqrt,
     }
 )  # fmt: skip
 """Functions of floats that are nodes: they give floats, and no complex numbers."""
@@ -102,9 +103,13 @@ class SymNodeVariable(VariableTracker):
         """
         try:
             return kind(self.sym_num)
-        except GuardOnDataDependentSymNode:
+        except GuardOnDataDependentSymNode as error:
             reason = f"{self.describe()} is not known before the graph runs"
-            raise unimplemented(reason, "say what holds for it with torch._check") from None
+            hint = "say what holds for it with torch._check"
+            said = str(error).strip().partition("\n")[0]
+            branches = self.python_type() is bool
+            of_kind = break_kinds.BRANCHES if branches else break_kinds.OPERATOR
+            raise unimplemented(reason, hint, kind=of_kind, explanation=said) from None
 
     def specialized(self) -> ConstantVariable:
         """The constant that it is now, which becomes a guard."""

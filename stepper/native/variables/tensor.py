@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
+from stepper.native import break_kinds
 from stepper.native.exc import NativeError, unimplemented
 from stepper.native.guards.class_dicts import find, has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -91,6 +92,21 @@ _REFUSED = {
     ),
 }  # fmt: skip
 
+_HINTS = {
+    "data_ptr": "decide by the address before the compiled function, and pass what follows from it",
+    **dict.fromkeys(
+        ("resize_", "resize_as_", "set_"), "make a new tensor of that size, with torch.empty say"
+    ),
+}
+"""What to write in place of others."""
+_AS_A_WHOLE = (
+    "do it with the tensor as a whole (torch.where in place of what picks some), or have the loop "
+    "outside of the compiled function"
+)
+_OUT_OF_PLACE = (
+    "the shape of an argument is changed in place: use the method without its underscore, which "
+    "returns another tensor, or do it before the call"
+)
 _RESHAPING = frozenset(
     {"detach_", "unsqueeze_", "squeeze_", "transpose_", "t_", "swapaxes_", "swapdims_"}
 )
@@ -148,14 +164,15 @@ class TensorVariable(VariableTracker):
 
     def truth(self, tx: Translator) -> bool:
         reason = f"the truth of {self.describe()} needs the data"
-        raise unimplemented(reason, "decide on tensors with torch.where (both sides computed)")
+        hint = "decide on tensors with torch.where (both sides computed)"
+        raise unimplemented(reason, hint, kind=break_kinds.BRANCHES)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         require(tx.output, self.class_type, "__iter__")
         if self.fake.dim() == 0:
             raise unimplemented("TypeError: iteration over a 0-d tensor")
         if isinstance(self.fake.shape[0], torch.SymInt) and not has_value(self.fake.shape[0]):
-            raise unimplemented(f"the length of {self.describe()} {_NEEDS_DATA}")
+            raise unimplemented(f"the length of {self.describe()} {_NEEDS_DATA}", _AS_A_WHOLE)
         tx.spend(int(self.fake.shape[0]))
         unbound = tx.call_in_graph("call_method", "unbind", [self, ConstantVariable(0)], {})
         return unbound.unpack(tx)
@@ -171,7 +188,8 @@ class TensorVariable(VariableTracker):
         tx.call_in_graph("call_function", operator.setitem, [self, key, value], {})
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
-        raise unimplemented(f"membership in {self.describe()} {_NEEDS_DATA}", _KEEP_IT)
+        reason = f"membership in {self.describe()} {_NEEDS_DATA}"
+        raise unimplemented(reason, _KEEP_IT, kind=break_kinds.ITEM)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         require(tx.output, self.class_type, "__getattribute__", name)
@@ -200,7 +218,8 @@ class TensorVariable(VariableTracker):
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         require(tx.output, self.class_type, "__setattr__", name)
         if has(self.class_type, name) and not (name == "grad" and self._fits_as_grad(value)):
-            raise self.refuse(f"assignment to attribute {name}")
+            kind = break_kinds.OF_ATTRIBUTES.get(name, "")
+            raise self.refuse(f"assignment to attribute {name}", kind=kind)
         node = self.proxy.node
         if id(node) not in tx.output.contents:
             tx.output.remember_contents(node, StoredAttributesVariable.of(self))
@@ -296,11 +315,15 @@ class TensorVariable(VariableTracker):
             return self._item(tx) if name == "item" else self._to_list(tx)
         if name in _REFUSED:
             why = _REFUSED[name]
-            raise unimplemented(f"Tensor.{name} {why}", _KEEP_IT if why is _NEEDS_DATA else "")
+            hint = _KEEP_IT if why is _NEEDS_DATA else _HINTS.get(name, "")
+            kind = break_kinds.OF_TENSORS.get(name, "")
+            context = break_kinds.method_context(self, name)
+            raise unimplemented(f"Tensor.{name} {why}", hint, kind=kind, context=context)
         require(tx.output, self.class_type, name)
         if name in _RESHAPING:
             if self.proxy.node in tx.output.graphargs:
-                raise unimplemented(f"Tensor.{name} of a tensor that is not the graph's own")
+                reason = f"Tensor.{name} of a tensor that is not the graph's own"
+                raise unimplemented(reason, _OUT_OF_PLACE)
             tx.output.altered.append(storage_of(self.fake))
         if name in _QUESTIONS or (name == "size"):
             values = [arg.as_python_constant() for arg in args]
@@ -315,7 +338,7 @@ class TensorVariable(VariableTracker):
             except (IndexError, TypeError, RuntimeError) as error:
                 raise unimplemented(f"{type(error).__name__}: {error}") from None
         if not is_graph_method(name):
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         return tx.call_in_graph("call_method", name, [self, *args], kwargs)
 
     def _item(self, tx: Translator) -> VariableTracker:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 import torch.nn.functional
 
-from stepper.native import versions
+from stepper.native import break_kinds, versions
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -298,7 +298,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         before = [(each.fake.shape, each.fake.stride()) for each in tensors]
         result = tx.call_in_graph("call_function", self.value, args, kwargs)
         if [(each.fake.shape, each.fake.stride()) for each in tensors] != before:
-            raise unimplemented("an operator with out= of another size")
+            reason = "an operator with out= of another size"
+            raise unimplemented(reason, kind=break_kinds.OUT)
         return result.with_guards(self.guards)
 
     def _answer(

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper import _C
-from stepper.native import polyfills
+from stepper.native import break_kinds, polyfills
 from stepper.native.guards.class_dicts import (
     MISSING,
     class_dict,
@@ -94,7 +94,7 @@ from stepper.native.variables.tensor import (
     is_graph_method,
 )
 from stepper.native.versions import READS_STATICALLY
-from stepper.support.words import one_of, qualified_name
+from stepper.support.words import class_name, one_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -279,7 +279,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         """What has the shape of an operator's several results, made of a sequence."""
         items = args[0].unpack(tx) if len(args) == 1 and not kwargs else []
         if len(items) != getattr(self.value, "n_fields", None):
-            raise self.refuse("an instance")
+            raise self.refuse("an instance", kind=break_kinds.CALL)
         return StructSequenceVariable(items, self.value, **self.propagate(self, args))
 
     def _member(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
@@ -313,7 +313,7 @@ class UserDefinedClassVariable(UserDefinedVariable):
         Python."""
         found = lookup(type(self.value), name)
         if type(found) is not types.FunctionType or self.source is None:
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         method = tx.build(AttrSource(type_of(self.source), name), found)
         return method.call_function(tx, [self, *args], {})
 
@@ -362,6 +362,12 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             raise self.refuse("the truth")
         tx.output.chosen_by(said)
         return bool(answer)
+
+    def refuse_call(self) -> Exception:
+        if class_name(type(self.value)) in break_kinds.IN_C:
+            context = break_kinds.function_context(self.value)
+            return self.refuse("a call", kind=break_kinds.SKIPPED, context=context)
+        return super().refuse_call()
 
     def class_source(self) -> Source:
         """Where its class is found."""
@@ -511,7 +517,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         if type(found) is types.FunctionType:
             function = tx.build(source, found)
             if not isinstance(function, BaseUserFunctionVariable):
-                raise self.refuse(f"method {name}")
+                raise self.refuse_method(name)
             options = self.propagate(self, function)
             plain = first is kind and not self.has_getattribute() and self.source is not None
             own = AttrSource(self._source(), name) if plain else None
@@ -667,7 +673,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         called = lookup(type(self.value), "__call__")
         if not one_of(type(called), (types.FunctionType, staticmethod)):
-            raise self.refuse("a call")
+            raise self.refuse_call()
         method = self.attribute_of_class(tx, "__call__")
         return method.call_function(tx, args, kwargs)
 
@@ -685,7 +691,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
     def bound_special(self, tx: Translator, name: str) -> VariableTracker:
         """A method that Python looks for in the class only, bound."""
         if not self.has_special(name):
-            raise self.refuse(f"method {name}")
+            raise self.refuse_method(name)
         return self.attribute_of_class(tx, name)
 
     def has_special(self, name: str) -> bool:

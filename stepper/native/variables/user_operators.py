@@ -158,7 +158,7 @@ def _answer(
         return ConstantVariable(not equal.truth(tx), guards=equal.guards)
     inherited = containers.inherits(type(one.value), name) and not name.startswith("__i")
     if inherited or not (one.has_special(name) or containers.inherits(type(one.value), name)):
-        raise one.refuse(f"method {name}")
+        raise one.refuse_method(name)
     said = one.special(tx, name, [other])
     nothing = isinstance(said, ConstantVariable) and said.value is NotImplemented
     return None if nothing else said

@@ -75,7 +75,7 @@ class WeakReferenceVariable(VariableTracker):
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         if args or kwargs:
-            raise self.refuse("a call")
+            raise self.refuse_call()
         target = self.target
         if target is not None and target.source is None and not _is_held(tx, target):
             raise RestartAnalysis(self.place, _LET_GO)

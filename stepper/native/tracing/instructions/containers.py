@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stepper.native import break_kinds
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
@@ -169,5 +170,5 @@ class ContainerInstructions(Translator):
             value = BuiltinVariable(convert).call_function(self, [value], {})
         value = value.looked_into(self)
         if not value.is_python_constant():
-            raise unimplemented(f"the text of {value.describe()}")
+            raise value.refuse("the text", kind=break_kinds.TEXT)
         return fold(format, [value, spec], {})

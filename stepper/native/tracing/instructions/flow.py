@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from stepper.native import break_kinds
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.bytecode_analysis import only_raises
 from stepper.native.bytecode.opcodes import Instruction
@@ -158,7 +159,7 @@ class FlowInstructions(OperatorInstructions):
             self.push(value)
             return
         if not isinstance(manager, ContextManagerVariable):
-            raise unimplemented(f"a with block of {manager.describe()}")
+            raise manager.refuse("a with block", kind=break_kinds.MANAGER)
         exit_function, value = manager.enter(self)
         self.block_stack.append((inst.index, exit_function))
         self.push(exit_function)
@@ -171,7 +172,7 @@ class FlowInstructions(OperatorInstructions):
         if isinstance(manager, UserDefinedObjectVariable):
             found = manager.bound_special(self, name)
         elif not isinstance(manager, ContextManagerVariable):
-            raise unimplemented(f"a with block of {manager.describe()}")
+            raise manager.refuse("a with block", kind=break_kinds.MANAGER)
         elif name == "__exit__":
             found, self._entered = manager.enter(self)
             # Before the COPY: what is entered and what is left are one object.

@@ -8,6 +8,7 @@ import types
 
 import torch
 
+from stepper.native import break_kinds
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import Unsupported, unimplemented
@@ -227,7 +228,7 @@ class NameInstructions(Translator):
         level, names = self.popn(2)
         module = sys.modules.get(inst.argval)
         if level.as_python_constant() or module is None:
-            raise unimplemented(f"import of {inst.argval}")
+            raise unimplemented(f"import of {inst.argval}", kind=break_kinds.IMPORT)
         wanted = names.as_python_constant()
         if wanted is None:
             module = sys.modules[inst.argval.partition(".")[0]]
