@@ -61,7 +61,6 @@ IN_ANALYSIS = {
         "_builtin_called": "torch's: what is called",
         "_handed_over": "torch's: the context of a break",
         "_printing": "torch's: what is called",
-        "_manager": "torch's: the context of a break",
         "_in_place": "torch's: what is called",
         "_of_each": "the program's: a statement",
         "_opaque_function": "Python's: the name of a module",
@@ -70,6 +69,7 @@ IN_ANALYSIS = {
         "_attributes_in_c": "torch's: the context of a break",
         "_awaited": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",
+        "_manager": "torch's: the context of a break, the program's: a statement",
         "_scheduled": "torch's: the context of a break",
         "_shared": "torch's: the context of a break",
     },
@@ -80,6 +80,7 @@ IN_ANALYSIS = {
     },
     "data_rules.py": {
         "": "the program's: a statement",
+        "_bound": "CPython's names of instructions",
         "_does_not_hold": "torch's: the context of a break",
         "_mathematics": "torch's: the source of what is called",
         "_nested": "the program's: a statement",
@@ -237,6 +238,7 @@ IN_ANALYSIS = {
         "": "the recording's own: the name of an attribute",
         "_dtype": "torch's dtypes",
         "_class_again": "Python's: a qualified name",
+        "_died": "torch's sources",
         "_of_many_classes": "Python's: a qualified name",
         "_keys": "torch's sources",
         "_type": "torch's sources",
@@ -281,7 +283,7 @@ IN_ANALYSIS = {
         "slots": "torch's names, CPython's names of instructions",
         "_bound_to": "torch's sources",
     },
-    "recompile_lines.py": {"": "a path", "callers_of": "a path"},
+    "recompile_lines.py": {"": "a path", "callers_of": "a path", "_heading": "torch's sources"},
     "row_lines.py": {"csv_lines": "what the csv module has just written"},
     "compare_recordings.py": {
         "": "torch's: names that it makes up",
@@ -389,6 +391,7 @@ IN_ANALYSIS = {
         "resolved": "torch's sources",
         "moved": "torch's sources",
     },
+    "writers.py": {"_of_one_class": "Python's: a qualified name"},
     "written_inside.py": {
         "": "torch's names of operators",
         "written_inside": "torch's message, and its names of operators and sources",

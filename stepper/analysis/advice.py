@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import pairwise
@@ -90,7 +91,8 @@ def _calls_of(*methods: str) -> frozenset[str]:
     return frozenset(f".{name}{call}" for name in methods for call in ("", "(…)"))
 
 
-_PUT_IN = _calls_of("add", "append", "appendleft", "extend", "insert")
+_PUT_ONE_IN = _calls_of("add", "append", "appendleft", "insert")
+_PUT_IN = _PUT_ONE_IN | _calls_of("extend")
 _TAKE_AWAY = _calls_of("clear", "discard", "pop", "popleft", "remove")
 """Methods by which a container only becomes longer, and only shorter."""
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
@@ -217,6 +219,22 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             return False
         method = _method(self.recording, effect)
         return (method in _TAKE_AWAY and all(more)) or (method in _PUT_IN and not any(more))
+
+    @property
+    def grows_by_more(self) -> bool:
+        """Whether there is more from entry to entry than the compiled function puts in, as long as
+        it does that one by one."""
+        path = path_of(self.series.source)
+        counts = [count for value in self.series.values if (count := _count(value)) is not None]
+        if path is None or len(counts) < 2:
+            return False
+        changed = (effect for effect in self._effects if effect.kind == "mutation")
+        inside = [each for each in changed if (of := path_of(each.name)) and same(of, path)]
+        times = Counter(effect.attempt for effect in inside)
+        one_by_one = all(_method(self.recording, each) in _PUT_ONE_IN for each in inside)
+        return one_by_one and all(
+            after - before > max(times.values(), default=0) for before, after in pairwise(counts)
+        )
 
     @cached_property
     def kept_inside(self) -> SideEffect | None:

@@ -240,8 +240,8 @@ _WORDS = {
         "custom operator (torch.library.custom_op)"
     ),
     "Module-level backwards hooks require compiled autograd.": (
-        "{setting}, with which the backward pass is compiled, too; or do without backward hooks on "
-        "the modules that are called there"
+        "do without backward hooks on the modules that are called there; or {setting}, where "
+        "backward() is called in a compiled function, too: else AOTAutograd's code raises there"
     ),
     "Attempted to wrap RNN, GRU, or LSTM": ("{setting}, or keep the module outside"),
     "Tensor.random_ op": "use torch.randint",

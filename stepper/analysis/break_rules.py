@@ -307,14 +307,14 @@ def _quantized(broken: Broken) -> Remedy | None:
 
 
 def _manager(broken: Broken) -> Remedy | None:
-    """A function of torch's that makes a context manager, where that is entered; or a method that
-    is called by entering an object."""
+    """A function or a class of torch's that makes a context manager, where that is entered; or a
+    method that is called by entering an object."""
     said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
     enters = said is not None and said[1] in ("__enter__", "__exit__")
-    of_torch = broken.kind == NO_TENSOR
-    if broken.first_word != "with" or not (of_torch or enters):
-        return None
-    return CHANGES[_CONTEXT_MANAGER]
+    there = broken.first_word == "with" and (broken.kind == NO_TENSOR or enters)
+    leads_there = broken.of_compiler and broken.leads_there.lstrip().startswith("with ")
+    made = broken.kind == _INLINED and _OF_TORCH.search(broken.context)
+    return CHANGES[_CONTEXT_MANAGER] if there or (leads_there and made) else None
 
 
 def _entered(broken: Broken) -> Remedy | None:

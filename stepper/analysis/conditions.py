@@ -210,13 +210,17 @@ def _replaced(now: Mapping[str, str], values: Mapping[str, float]) -> dict[str, 
 
 
 def _narrowed(known: Sequence[Size], condition: str) -> list[ShapeStep]:
-    """The steps in which the range of a condition's only value became smaller: it follows from
-    decisions about several."""
+    """The steps in which the range of a condition's only value became smaller, each behind the
+    decision from which it follows: one about several values, or about what is computed with it."""
     sources = expressions_in(condition)
     if len(sources) != 1 or (path := path_of(sources.pop())) is None:
         return []
     size = size_among(known, path)
-    return [] if size is None or size.symbol is None else size.symbol.narrowed
+    if size is None or size.symbol is None:
+        return []
+    asked = {(step.moment, step.id): step for step in size.symbol.conditions}
+    behind = ((asked.get((step.moment, step.id - 1)), step) for step in size.symbol.narrowed)
+    return [step for both in behind for step in both if step is not None]
 
 
 def _is_bound(comparison: str) -> bool:

@@ -254,6 +254,18 @@ def _next_break(broken: Broken) -> Remedy | None:
     )
 
 
+def _bound(broken: Broken) -> Remedy | None:
+    """A slice is taken that a tensor bounds: Python's own number, or a symbol."""
+    if broken.kind not in NUMBER or not broken.opname.endswith("_SLICE"):
+        return None
+    return Remedy(
+        "a slice takes its bounds as numbers: pick by a mask, which keeps the size (torch.where, "
+        "with torch.arange(…) < it); of an input, hand over its .item(); or, where the program "
+        "decides nothing by the size, {setting}, which makes it a symbol",
+        CHANGES[broken.kind].setting,
+    )
+
+
 def _output_size(broken: Broken) -> Remedy | None:
     """An operator whose result has the size that it is told, if it is told one."""
     if broken.kind != SHAPED or broken.context != "aten.repeat_interleave.Tensor":
@@ -377,6 +389,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "size counts": _size_counts,
     "size taken": _size_taken,
     "next break": _next_break,
+    "bound": _bound,
     "output size": _output_size,
     "marked": _marked,
     "undecided": _undecided,

@@ -39,9 +39,16 @@ _NO_SYMBOL = re.compile(r"\b(?:got|not|NYI) Sym(?:Int|Float|Bool)\b")
 _NO_GRADIENT = "returned an invalid gradient at index"
 _APPLIED = "autograd_function_apply"
 _VIOLATED = "Constraints violated"
+_SPECIALIZED = "specialized it to be a constant"
+_ALWAYS_NUMBERS = ("0", "1")
+_ANOTHER_SIZE = (
+    "export it with an example input of which this size is 2 or more: one of 0 or 1 is taken for a "
+    "number, whatever dynamic_shapes says"
+)
 _NOT_WITHIN = " not in range ["
 _PENDING = "PendingUnbackedSymbolNotFound"
 _DEPENDS_ON_DATA = "data-dependent expression"
+_NOT_FAKE = "Please convert all Tensors to FakeTensors first"
 _DEVICES = re.compile(r"found (?:two different|at least two) devices")
 _MODULE = "NNModuleVariable"
 
@@ -51,7 +58,8 @@ Rule = Callable[[Recording, Failed], Remedy | None]
 
 def change_of(recording: Recording, failed: Failed) -> Remedy | None:
     """The nearest change with which it does not fail; None where none is known."""
-    return next(filter(None, (rule(recording, failed) for rule in RULES.values())), None)
+    rules = (*RULES.values(), *WHEN_RUN.values())
+    return next(filter(None, (rule(recording, failed) for rule in rules)), None)
 
 
 def _broken(recording: Recording, failed: Failed) -> Remedy | None:
@@ -78,13 +86,16 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
         without = f"in dynamic_shapes {dim}"
     else:
         without = "do without mark_dynamic for it, or use torch._dynamo.maybe_mark_dynamic"
+    if found[0].why is Why.EXPORT and found[0].value in _ALWAYS_NUMBERS:
+        return Remedy(_ANOTHER_SIZE)
     needs = "needs this size as a number" if number else "does not do for each of these sizes"
     words = f"the program {needs}: {without}; or change the line, so that any size will do"
     if bounds := _bounds(recording, found):
         words = f"the program does for some of these sizes only: {bounds}; or {without}"
     others = _met_as_number(recording, failed, found) if number else []
     if others:
-        words += f"; or mark {' and '.join(others)}, which has it as a number there, as well"
+        mark = f"mark {' and '.join(others)} as well, which has this size as a number there"
+        words = f"{mark}; or {without}; or change the line, so that any size will do"
     return Remedy(words)
 
 
@@ -107,7 +118,9 @@ def _exported(recording: Recording, failed: Failed) -> Remedy | None:
     a number is not recorded."""
     if failed.failure.stage is not FailedStage.EXPORT or _VIOLATED not in failed.failure.message:
         return None
-    number = "specialized it to be a constant" in failed.failure.message
+    number = _SPECIALIZED in failed.failure.message
+    if any(f"{_SPECIALIZED} ({each})" in failed.failure.message for each in _ALWAYS_NUMBERS):
+        return Remedy(_ANOTHER_SIZE)
     dim = "None or Dim.AUTO in its place" if number else "what torch suggests, or Dim.AUTO"
     return Remedy(
         f"in dynamic_shapes {dim}; or change the program, so that any size will do: with "
@@ -132,16 +145,28 @@ def _out_of_range(recording: Recording, failed: Failed) -> Remedy | None:
 
 def _met_as_number(recording: Recording, failed: Failed, found: list[Size]) -> list[str]:
     """The other inputs that the instruction takes which fixed a size, and that have it as a
-    number."""
+    number, or from which what it takes has it, as x.float() has that of x."""
     marked = {path.root for size in found if (path := path_of(size.source)) is not None}
-    return [
-        path.root
-        for each in operands(recording, failed)
-        if each.input is not None and each.input.meta is not None
-        if found[0].value in map(str, each.input.meta.shape or ())
-        if (path := path_of(each.input.source)) is not None and not path.steps
-        if path.root not in marked
-    ]
+    taken = operands(recording, failed)
+    if not taken:
+        return []
+    state = recording.state(failed.moment)
+    nodes = {node.name: node for node in recording.nodes(None, attempt=state.attempt)}
+    values = (state.values.get(each.value) for each in taken)
+    waiting = [nodes.get(value.node) for value in values if value is not None and value.node]
+    waiting += [each.input for each in taken]
+    names: dict[str, None] = {}
+    while waiting:
+        node = waiting.pop()
+        if node is None or node.meta is None:
+            continue
+        if found[0].value not in map(str, node.meta.shape or ()):
+            continue
+        path = path_of(node.source)
+        if path is not None and not path.steps and path.root not in marked:
+            names[path.root] = None
+        waiting += [nodes.pop(name, None) for name in node.inputs]
+    return [*names]
 
 
 def _not_begun(recording: Recording, failed: Failed) -> Remedy | None:
@@ -348,6 +373,23 @@ def _faked(recording: Recording, failed: Failed) -> Remedy | None:
     return None
 
 
+def _not_fake(recording: Recording, failed: Failed) -> Remedy | None:
+    """A tensor with data is computed with where there are only fake ones."""
+    if _NOT_FAKE not in failed.failure.message:
+        return None
+    for operator, place in failed.failure.fakes:
+        if f" {operator.replace('::', '.')}." in failed.failure.message:
+            return Remedy.telling(
+                f"{place_text(place)}, which says what {operator} returns for fake tensors, "
+                "computes with a tensor that has data: make an empty one there of the result's "
+                "shape and dtype (new_empty), or hand that tensor to the operator, too"
+            )
+    return Remedy(
+        "a tensor that has data is computed with where all others are fake, as the compiler has "
+        "not seen where it comes from: hand it over as an argument"
+    )
+
+
 def _undecided(recording: Recording, failed: Failed) -> Remedy | None:
     """A number that comes from data, or a marked size, that the program needs the value of."""
     if _DEPENDS_ON_DATA not in failed.failure.message:
@@ -385,6 +427,7 @@ def _if_told(remedy: Remedy, *words: str) -> Rule:
 
 RULES: dict[str, Rule] = {
     "faked": _faked,
+    "not fake": _not_fake,
     "graph break": _broken,
     "caught": _caught,
     "fixed size": _fixed,
@@ -430,6 +473,14 @@ RULES: dict[str, Rule] = {
     "mapped number": _if_told(
         Remedy("under torch.vmap a tensor has no number: keep it a tensor, without .item()"),
         "vmap over calling .item()",
+    ),
+    # torch.while_loop, for one, has no rule for torch.vmap.
+    "not mapped": _if_told(
+        Remedy(
+            "what is called there does not go with torch.vmap: call it for the whole batch "
+            "instead; of a loop, until all are done, with torch.where for those that are"
+        ),
+        "Cannot access storage of BatchedTensorImpl",
     ),
     "undecided": _undecided,
     # What a function returns takes the place of what it was given, in torch.while_loop or scan.
@@ -491,3 +542,33 @@ RULES: dict[str, Rule] = {
     "fake behind": change_of_fake,
 }
 """In the order in which they are asked."""
+
+WHEN_RUN: dict[str, Rule] = {
+    # create_graph=True, of what AOTAutograd has made the backward of.
+    "twice": _if_told(
+        Remedy(
+            "AOTAutograd's backward has none of its own: take the first derivative inside of what "
+            "is compiled (torch.func.grad), or compile it with a backend without AOTAutograd "
+            '(backend="eager")'
+        ),
+        "does not currently support double backward",
+    ),
+    # The gradient of a result that is a tensor subclass comes as another class.
+    "tangent": _if_told(
+        Remedy(
+            "a gradient came in of another class, or with other metadata, than what was returned: "
+            "hand backward() one that is like it, or compute the loss from it; return what needs "
+            "no gradient as .detach()"
+        ),
+        "metadata incorrectly",
+    ),
+    # A backward hook of a module in what is compiled, with torch's setting for those.
+    "compiled autograd": _if_told(
+        Remedy(
+            "compiled autograd is at work where backward() is called in a compiled function: call "
+            "it in one (the step of the training as a whole), or do without backward hooks"
+        ),
+        "BackwardState requires CompiledAutograd",
+    ),
+}
+"""Rules for what compiled code raises when it runs."""

@@ -24,7 +24,7 @@ from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.unmet_guards import AUTOCAST, FUNCTORCH, INFERENCE_MODE
 from stepper.analysis.wanted import wanted_by
 from stepper.client.text import function_name, place_text, short_name
-from stepper.model.datum import Words, text_of
+from stepper.model.datum import UNKNOWN, Datum, Words, text_of
 from stepper.model.lookup import BASE, INVALID, Aspect
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
@@ -49,6 +49,8 @@ _ARGUMENTS = {
 _QUOTED = re.compile(r"'(\w+)'")
 _VALUE = Aspect("value")
 _OPTIMIZER = os.path.join("torch", "optim", "")
+_GRADIENT = ".grad"
+_HOOKS = tuple(f"._{when}_hooks" for when in ("forward", "forward_pre", "backward", "backward_pre"))
 _OF_DICTS = frozenset({"DICT_LENGTH", "DICT_MANAGER"})
 """Guards on how many keys a dictionary has."""
 _ATTRIBUTES = ".__dict__"
@@ -212,10 +214,16 @@ def changed_by_itself(it: Changing) -> str:
     effect = it.changed_inside
     if effect is None:
         return ""
+    more = (
+        " More is put in from call to call than that, which takes entries as well: hand over what "
+        "is read of it instead."
+    )
     return (
         f"{it.spell(effect.name)} is changed by the compiled function itself"
         f"{it.place_inside(effect)}, and the next call finds it so: do that outside of the "
         "compiled function, with what it returns, or have all of it there before the first call."
+        + more
+        * it.grows_by_more
     )
 
 
@@ -317,6 +325,11 @@ def _each_object(it: Changing) -> str:
 def _keys(it: Changing) -> str:
     if it.name.endswith(_ATTRIBUTES):
         return ""
+    if it.name.endswith(_HOOKS):
+        return (
+            f"A hook of {it.name.rpartition('.')[0]} was registered, or removed, between the "
+            "calls: do that before the first call, or accept an entry for each."
+        )
     if it.name.endswith(_MODULES):
         return _submodules(it)
     if _takes_keywords(it):
@@ -353,7 +366,8 @@ def _attributes(it: Changing) -> str:
 
 
 def _constants_in(it: Changing) -> list[str]:
-    """Those of the attributes that are a constant in an entry, of a kind that is never a symbol."""
+    """Those of the attributes that are a constant in an entry, of a kind that is never a symbol: a
+    member of an enum, too."""
     owner = it.series.source.removesuffix(_ATTRIBUTES)
     names = dict.fromkeys(chain(*(_QUOTED.findall(text_of(each)) for each in it.series.values)))
     wants = [wanted_by(it.recording, each) for each in it.entries.made] if names else []
@@ -361,8 +375,12 @@ def _constants_in(it: Changing) -> list[str]:
     return [
         it.spell(source)
         for source in sources
-        if any(isinstance(wanted.get((source, _VALUE)), bool | str) for wanted in wants)
+        if any(_is_no_number(wanted.get((source, _VALUE), UNKNOWN)) for wanted in wants)
     ]
+
+
+def _is_no_number(value: Datum) -> bool:
+    return isinstance(value, bool | str | Words) and value != UNKNOWN
 
 
 def _stride(it: Changing) -> str:
@@ -612,9 +630,15 @@ def _died(it: Changing) -> str:
             "statement before its call; else remove that break (why-break "
             f"{it.goes_on_with} says how)."
         )
+    how = "make it once, and keep it alive"
+    if it.name.endswith(_GRADIENT):
+        how = (
+            "keep the one that there is, which backward() adds to: zero_grad(set_to_none=False), "
+            "and write into it (copy_) in place of setting another"
+        )
     return (
         f"{it.name}{_of_what(it)}, which the entry knows by identity, has died since, and there is "
-        "another: make it once, and keep it alive."
+        f"another: {how}."
     )
 
 

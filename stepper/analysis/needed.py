@@ -122,7 +122,7 @@ def use_at(recording: Recording, moment: MomentId) -> Use:
     if _is_one_of(called, (_RANGE,)):
         return Use(" as the bound of a loop, which is unrolled", _LOOP)
     tensors = any(value.type == _TENSOR for value in stack[-_OPERANDS:])
-    if tensors and _is_one_of(called, _THROUGH):
+    if tensors and (row.opname == "GET_ITER" or _is_one_of(called, _THROUGH)):
         return Use(" to go through a tensor row by row, which is unrolled", _LOOP)
     return Use()
 

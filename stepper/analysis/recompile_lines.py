@@ -305,8 +305,10 @@ def _heading(recording: Recording, history: History, indent: str = "") -> Iterat
         newest = history.recompilations[-1].translation
         if (found := set_elsewhere(recording, series.source, newest)) is not None:
             moment, line = found
+            of_self = series.source.startswith("self.")
+            who = "method sets that of its self" if of_self else "function sets it"
             where = line_text(line, recording.facts.cwd)
-            yield Line(f"{indent}    a compiled function sets it: {where}", moment, "dim")
+            yield Line(f"{indent}    a compiled {who}: {where}", moment, "dim")
 
 
 def _what_it_took(recording: Recording, history: History) -> str:

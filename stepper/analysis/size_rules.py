@@ -26,9 +26,10 @@ from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import FROM_NUMPY, PARAMETER, path_of, unscoped
 from stepper.analysis.unmet_guards import Failure
+from stepper.analysis.wanted import Wanted, wants_by
 from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
-from stepper.model.datum import Datum, number, text_of
+from stepper.model.datum import UNKNOWN, Datum, number, text_of
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -459,6 +460,11 @@ def _how(it: Changing) -> str:
         return f"{dynamic}; a mark alone is refused where {number} has to be the same"
     if _can_be_marked(it) and (where := _where_own(it)):
         return f"{dynamic}; or {_mark_words(it)} before the first call{where}"
+    if _can_be_marked(it) and (other := _equal_at_first(it)):
+        return (
+            f"{_mark_words(it)} before the first call. {dynamic} would make one symbol of it and "
+            f"{other}, which are equal there"
+        )
     if _can_be_marked(it):
         return f"{_mark_words(it)} before the first call, or {dynamic}"
     if it.history.resume_of:
@@ -470,7 +476,30 @@ def _how(it: Changing) -> str:
 
 def _ways(it: Changing) -> tuple[Change, ...]:
     dynamic = Dynamic(it.history.capabilities.compile)
-    return (_mark(it), dynamic) if _can_be_marked(it) and not _as_a_number(it) else (dynamic,)
+    if not _can_be_marked(it) or _as_a_number(it):
+        return (dynamic,)
+    return (_mark(it),) if _equal_at_first(it) else (_mark(it), dynamic)
+
+
+def _equal_at_first(it: Changing) -> str:
+    """Another size that the first call had alike, and that is not the same symbol later: where all
+    are symbols, both are one (duck shaping), and the next call does not fit. Empty: there is
+    none."""
+    key = it.series.source, it.series.aspect
+    symbol, entry = it.as_symbol
+    later: Wanted = dict(it.entries.wanted).get(entry, {})
+    first = it.series.values[0] if it.series.values and symbol else None
+    for item in it.entries.made if first is not None else ():
+        before = wants_by(it.recording, item).call
+        if before.get(key) != first:
+            continue
+        alike = ((*other, size) for other, size in before.items() if other[1].what == "size")
+        for source, aspect, size in alike:
+            another = later.get((source, aspect), UNKNOWN) not in (UNKNOWN, later.get(key))
+            if another and size == first and not is_parameter(it, source):
+                return aspect.of(it.spell(source))
+        break
+    return ""
 
 
 def _as_a_number(it: Changing) -> str:

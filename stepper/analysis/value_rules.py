@@ -421,10 +421,13 @@ def _global_int(it: Changing) -> Advice | None:
             "Where the program needs both, an entry for each is the price."
         )
     where = "a global" if found.end() == len(it.series.source) else "a part of a global"
-    return it.advise(
-        f"An int that is {where} is a constant of the graph. "
-        + _or_else(it, f"Hand {it.name} over as an argument")
-    )
+    text = _or_else(it, f"Hand {it.name} over as an argument")
+    if (effect := it.changed_inside or it.kept_inside) is not None:
+        text = (
+            f"The compiled function itself changes it{it.place_inside(effect)}: count outside of "
+            f"it. Where it is needed inside: {text[0].lower()}{text[1:]}"
+        )
+    return it.advise(f"An int that is {where} is a constant of the graph. {text}")
 
 
 def _int_of_a_mode(it: Changing) -> Advice | None:
@@ -564,6 +567,12 @@ def _each_by_itself(it: Changing) -> Advice | None:
     """Any other value. Of a number that was tried once more in vain nothing is known."""
     if _a_number(it) and not it.entries.wanted:
         return None
+    effect = it.changed_inside
+    if effect is not None and effect.kind != "mutation":
+        return it.advise(
+            f"{it.name} is set by the compiled function itself{it.place_inside(effect)}, and the "
+            "next call finds it so: have it set before the first call, or set it outside."
+        )
     return it.advise(each_by_itself(it))
 
 

@@ -1,4 +1,5 @@
-"""Which other compiled function sets a global that a function is guarded by.
+"""Which other compiled function sets a global, or an attribute of `self`, that a function is
+guarded by.
 
 What the program's plain code sets is not recorded. What compiled code sets is: Dynamo buffers it,
 to do it after the graph.
@@ -15,6 +16,7 @@ from stepper.recording.reader import Recording
 
 _LAZY_CONSTANT = "LazyConstantVariable"
 """The tracker of a constant that nothing has needed yet."""
+_SELF = "self"
 _Found = list[tuple[Path, Translation, SideEffect]]
 
 
@@ -22,27 +24,35 @@ def set_elsewhere(
     recording: Recording, source: str, read_by: Translation
 ) -> tuple[MomentId, UserLine] | None:
     """The line by which another function, compiled before, sets what a function of the same file
-    is guarded by; None: it is no global, or no such line is recorded."""
+    is guarded by, or another method of its class; None: it is neither a global nor of `self`, or no
+    such line is recorded."""
     path = path_of(source)
-    if path is None or not path.globally:
+    if path is None:
         return None
-    for changed, item, effect in recording.derived(_set_globals).get(read_by.filename, ()):
+    for changed, item, effect in recording.derived(_set_by_each).get(read_by.filename, ()):
         before = item.first_moment < read_by.first_moment and item.code != read_by.code
-        if before and changed.leads_to(path):
+        there = path.globally or _of_one_class(path, item, read_by)
+        if before and there and changed.leads_to(path):
             line = program_line(recording, effect.moment)
             return None if line is None else (effect.moment, line)
     return None
 
 
-def _set_globals(recording: Recording) -> dict[str, _Found]:
-    """What compiled code sets of the globals of each file."""
+def _of_one_class(path: Path, *methods: Translation) -> bool:
+    """Whether it is an attribute of `self`, and all are methods of one class."""
+    classes = {each.name.rpartition(".")[0] for each in methods}
+    return path.root == _SELF and len(classes) == 1 and "" not in classes
+
+
+def _set_by_each(recording: Recording) -> dict[str, _Found]:
+    """What compiled code sets of the globals of each file, and of its methods' objects."""
     found: dict[str, _Found] = {}
     for item in compilations(recording):
         attempts = recording.attempts(item.id) if item.outcome is Outcome.COMPILED else []
         for attempt in attempts[-1:]:
             for effect in recording.side_effects(None, attempt=attempt.id):
                 path = _set_by(recording, effect)
-                if path is not None and path.globally:
+                if path is not None and (path.globally or path.root == _SELF):
                     found.setdefault(item.filename, []).append((path, item, effect))
     return found
 

@@ -94,3 +94,18 @@ def run_by_the_export(run: Run) -> None:
 
     width = Dim.AUTO if run.remedied else Dim.DYNAMIC
     exported(run, Weighted(), (ones(2, 4),), {"x": {1: width}}, strict=False)
+
+
+@case(
+    "", "why-failed",
+    cause="your code specialized it to be a constant (1)",
+    advice="export it with an example input of which this size is 2 or more",
+    counts=(0, 1),
+)  # fmt: skip
+def exported_with_a_batch_of_one(run: Run) -> None:
+    class Flattened(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.view(x.shape[0], -1) * 2
+
+    x = ones(2 if run.remedied else 1, 2, 3)
+    exported(run, Flattened(), (x,), {"x": {0: Dim("many")}}, strict=False)

@@ -81,7 +81,7 @@ def marked_and_multiplied(run: Run) -> None:
         "a.shape[0] is 4",
         "a symbol because it was marked by mark_dynamic",
     ),
-    advice="or mark b, which has it as a number there, as well",
+    advice="mark b as well, which has this size as a number there; or do without mark_dynamic",
     counts=(1, 1),
 )  # fmt: skip
 def one_of_two_marked(run: Run) -> None:

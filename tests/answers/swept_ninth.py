@@ -160,7 +160,7 @@ def product_of_two_numbers(run: Run) -> None:
 @case(
     "pytorch#123596", "why-failed",
     cause=("a.shape[0] is 3: it was the symbol s", "was fixed"),
-    advice="or mark kept, which has it as a number there, as well",
+    advice="mark kept as well, which has this size as a number there; or do without mark_dynamic",
     counts=(1, 1),
 )  # fmt: skip
 def marked_and_closed_over(run: Run) -> None:

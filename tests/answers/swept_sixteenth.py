@@ -87,7 +87,7 @@ def level_that_is_doubled(run: Run) -> None:
 @case(
     "", "why-break",
     cause="Module-level backwards hooks require compiled autograd.",
-    advice="torch._dynamo.config.compiled_autograd = True",
+    advice="compiled_autograd = True, where backward() is called in a compiled function, too",
     counts=(2, 1),
 )  # fmt: skip
 def hook_of_the_backward(run: Run) -> None:

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from stepper.analysis.failed_lines import failed_lines
+from stepper.analysis.failure_changes import WHEN_RUN
+from stepper.analysis.failures import failures
 from stepper.model.failure import FailedStage
 from stepper.recording.reader import Recording
 from tests import ready
@@ -74,6 +76,46 @@ x = torch.ones(3, requires_grad=True)
 force, = torch.autograd.grad(energy(x), x, create_graph=True)
 force.sum().backward()
 """
+A_TANGENT = """\
+import torch
+from torch.testing._internal.two_tensor import TwoTensor
+
+@torch.compile(backend="aot_eager")
+def double(x):
+    return x * 2
+
+x = TwoTensor(torch.ones(3), torch.ones(3)).requires_grad_()
+double(x).backward(GRADIENT)
+"""
+A_HOOK = """\
+import torch
+
+torch._dynamo.config.compiled_autograd = True
+model = torch.nn.Linear(4, 4)
+model.register_full_backward_hook(lambda module, given, got: None)
+compiled = torch.compile(model, backend="aot_eager")
+
+def step():
+    compiled(torch.ones(2, 4)).sum().backward()
+
+BEGIN()
+"""
+REMEDIES = {
+    "twice": (
+        TWICE, "take the first derivative inside of what is compiled (torch.func.grad)",
+        ("force, = torch.autograd.grad(energy(x), x, create_graph=True)",
+         "force = torch.compile(torch.func.grad(lambda x: (x ** 3).sum()))(x)"),
+    ),
+    "tangent": (
+        A_TANGENT.replace("GRADIENT", "torch.ones(3)"), "hand backward() one that is like it",
+        ("torch.ones(3))\n", "TwoTensor(torch.ones(3), torch.ones(3)))\n"),
+    ),
+    "compiled autograd": (
+        A_HOOK.replace("BEGIN", "step"), "is at work where backward() is called in a compiled",
+        ("step()\n", 'torch.compile(step, backend="aot_eager")()\n'),
+    ),
+}  # fmt: skip
+"""For each rule on what compiled code raises a program, what is advised, and what that changes."""
 BACKWARD = """\
 import torch
 
@@ -288,6 +330,18 @@ def test_a_compiled_backward_is_told_without_a_function(tmp_path: Path) -> None:
     _, said = ended(tmp_path, TWICE)
     assert "the backward: RuntimeError when its compiled code ran" in said
     assert "does not currently support double backward" in said
+
+
+@pytest.mark.parametrize("rule", WHEN_RUN)
+def test_the_advice_on_what_compiled_code_raises_is_of_use(tmp_path: Path, rule: str) -> None:
+    text, advice, (before, after) = REMEDIES[rule]
+    recording, said = ended(tmp_path, text)
+    assert advice in said
+    (failed,) = failures(recording)
+    assert [name for name, each in WHEN_RUN.items() if each(recording, failed)] == [rule]
+    head, found, rest = text.rpartition(before)
+    assert found
+    assert "change:" not in ended(tmp_path, head + after + rest)[1]
 
 
 def test_a_backward_that_does_not_compile_is_told_once(tmp_path: Path) -> None:

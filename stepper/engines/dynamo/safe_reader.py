@@ -488,7 +488,8 @@ def _stored(base: Any, value: Any, key: Any) -> Any:
 
 
 def words(value: object) -> str:
-    """A value in words; a member of an enumeration by its name, code by that of its function."""
+    """A value in words; a member of an enumeration by its name, also of one in C++, which its class
+    has as an attribute; code by that of its function."""
     own = None
     kind = type(value)
     if isinstance(value, types.CodeType):
@@ -502,6 +503,10 @@ def words(value: object) -> str:
     name = own.get("_name_") if type(own) is dict else None
     if type(name) is str and own is not None and "_value_" in own:
         return f"{plain_text(kind)}.{name}"
+    if own is None and not is_plain(kind):
+        for name, found in [*_class_dict(kind).items()]:
+            if found is value:
+                return f"{plain_text(kind)}.{name}"
     return plain_text(value)
 
 
