@@ -87,6 +87,8 @@ OTHERWISE = {
     "noise_by_a_generator_of_numpy": "the compiler has no model of what the line does with the ob",
     "reduced_meanwhile": "the line is a library's: take what `",
     "cropped_at_random": "the line is a library's: take what `",
+    "cut_where_a_tensor_says": "keep the value a tensor",
+    "kept_elsewhere_on_the_way": "the line is a library's: take what `",
 }
 """What it advises instead where the bench's advice is of a setting that it does not heed (those on
 what is printed, on recurrent modules, gradients and hooks), or of what it does in another way: it
