@@ -15,7 +15,6 @@ import types
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from stepper.native.source import SourceCodegen
 from stepper.native.variables.base import Arguments, Keywords
 
 if TYPE_CHECKING:
@@ -298,8 +297,20 @@ class InlinedTranslator(Translator, Protocol):
         ...
 
 
-class Codegen(SourceCodegen, Protocol):
+class Codegen(Protocol):
     """What writes instructions that push values."""
+
+    def load_const(self, value: object) -> None:
+        """Push any object."""
+
+    def make(self, function: object, *given: object) -> None:
+        """Push what a function gives; see `source.Recipe`."""
+
+    def do(self, function: object, *given: object) -> None:
+        """Call a function, and let go of what it gives."""
+
+    def push(self, value: object) -> None:
+        """Push a part of a recipe."""
 
     @property
     def tx(self) -> Translator:
@@ -330,26 +341,14 @@ class Codegen(SourceCodegen, Protocol):
     def store(self, name: str) -> None:
         """Take the top into a variable."""
 
-    def build(self, name: str, count: int) -> None:
-        """An instruction that builds something of so many values."""
-
-    def add(self) -> None:
-        """Replace two objects by their sum."""
-
     def dup(self) -> None:
         """Push the top again."""
-
-    def pop_top(self) -> None:
-        """Drop the top."""
 
     def push_null(self) -> None:
         """Push the NULL below a callable."""
 
     def load_cell(self, cell: VariableTracker) -> None:
         """Push a cell itself."""
-
-    def load_graph_output(self, node: torch.fx.Node) -> None:
-        """Push what the graph gives for a node."""
 
     def newest(self, tracker: VariableTracker) -> VariableTracker:
         """What the object is now."""

@@ -1,7 +1,7 @@
 """Where a value came from when the frame was entered: an expression over the frame's variables.
 
 A source is a way to say a value's name (`L['x'].y[0]`), to find it again when a guard is checked
-(the name is the expression), and to load it in transformed code (`reconstruct`). It always means
+(the name is the expression), and to load it in transformed code (`recipe`). It always means
 the value that was there when the frame began, whatever the frame has done since.
 
 `L` are the frame's arguments and free variables, `G` its globals. Globals of other modules have
@@ -17,40 +17,30 @@ import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Any, Protocol, cast
+from operator import getitem
+from typing import Any, cast
 
 from stepper._C import instance_dict, set_skip
-from stepper.native.exc import RestartAnalysis
 from stepper.native.guards.class_dicts import lookup
 from stepper.native.library import is_library
 
+Recipe = tuple[object, ...]
+"""How a value is had anew: a function, and what it is given: trackers, keys, sources and constants,
+or tuples, lists and dictionaries of such. `getattr` and `getitem` stand for instructions."""
 
-class SourceCodegen(Protocol):
-    """What writes instructions that load what a source leads to."""
 
-    def __call__(self, value: Source) -> None:
-        """Push what a source leads to."""
+@dataclass(frozen=True)
+class Written:
+    """A part of a recipe that writes itself."""
 
-    def load_const(self, value: object) -> None:
-        """Push any object."""
+    write: Callable[..., None]
 
-    def load_local(self, name: str) -> None:
-        """Push an argument or free variable, as it was when the frame was entered."""
 
-    def load_global(self, name: str) -> None:
-        """Push a global variable."""
+@dataclass(frozen=True)
+class Kept:
+    """What is in a variable of the transformed code, as a part of a recipe."""
 
-    def load_attr(self, name: str) -> None:
-        """Replace an object by its attribute."""
-
-    def load_callable(self, value: object) -> None:
-        """Push an object that is going to be called."""
-
-    def call(self, count: int) -> None:
-        """Call what lies below so many arguments."""
-
-    def subscript(self) -> None:
-        """Replace an object and a key by the item."""
+    variable: str
 
 
 class GuardSource(enum.Enum):
@@ -84,10 +74,6 @@ class Source:
         """What kind it is."""
         raise NotImplementedError
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        """Emit instructions that push the value."""
-        raise NotImplementedError
-
     def scope(self) -> dict[str, object]:
         """What names in the expression mean, beside `L` and `G`."""
         return {}
@@ -114,9 +100,6 @@ class LocalSource(Source):
     def guard_source(self) -> GuardSource:
         return GuardSource.LOCAL
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_local(self.local_name)
-
     @property
     def stable(self) -> bool:
         return not self.free
@@ -136,14 +119,6 @@ class GlobalSource(Source):
     def guard_source(self) -> GuardSource:
         return GuardSource.GLOBAL
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        if self.namespace is None:
-            codegen.load_global(self.global_name)
-        else:
-            codegen.load_const(self.namespace)
-            codegen.load_const(self.global_name)
-            codegen.subscript()
-
     def scope(self) -> dict[str, object]:
         return {} if self.namespace is None else {self._dict_name(): self.namespace}
 
@@ -156,27 +131,11 @@ class GlobalSource(Source):
 
 
 @dataclass(frozen=True)
-class BuiltinSource(Source):
+class BuiltinSource(GlobalSource):
     """A name of Python's builtins."""
 
-    builtin_name: str
-    namespace: dict[str, object] = field(compare=False, repr=False)
-
-    def expression(self) -> str:
-        return f"__builtins_dict__[{self.builtin_name!r}]"
-
-    def guard_source(self) -> GuardSource:
-        return GuardSource.GLOBAL
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_const(self.namespace[self.builtin_name])
-
-    def scope(self) -> dict[str, object]:
-        return {"__builtins_dict__": self.namespace}
-
-    def missing(self) -> str:
-        """The expression that says that there is no such builtin."""
-        return f"{self.builtin_name!r} not in __builtins_dict__"
+    def _dict_name(self) -> str:
+        return "__builtins_dict__"
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,9 +149,6 @@ class ConstantSource(Source):
 
     def guard_source(self) -> GuardSource:
         return GuardSource.CONSTANT
-
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_const(self.value)
 
     def scope(self) -> dict[str, object]:
         return {self.name(): self.value}
@@ -211,9 +167,6 @@ class MadeSource(ConstantSource):
 
     place: int
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        raise RestartAnalysis(self.place, f"{self.value!r}, which is made, lives on")
-
 
 @dataclass(frozen=True)
 class ChainedSource(Source):
@@ -221,11 +174,19 @@ class ChainedSource(Source):
 
     base: Source
 
+    def recipe(self) -> Recipe:
+        """How: nothing of it changes anything, or is captured."""
+        raise NotImplementedError
+
     def guard_source(self) -> GuardSource:
         return self.base.guard_source()
 
     def scope(self) -> dict[str, object]:
         return self.base.scope()
+
+
+def _in_scope(called: Any) -> str:
+    return "type" if called is type else f"___{called.__name__}"
 
 
 @dataclass(frozen=True)
@@ -237,14 +198,13 @@ class AttrSource(ChainedSource):
     def expression(self) -> str:
         return f"{self.base.name()}.{self.member}"
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen(self.base)
-        codegen.load_attr(self.member)
+    def recipe(self) -> Recipe:
+        return getattr, self.base, self.member
 
 
 @dataclass(frozen=True)
 class CallSource(ChainedSource):
-    """What a function gives for a value, which changes nothing and is not captured.
+    """What a function gives for a value.
 
     given: further arguments: constants, and classes of Python's.
     """
@@ -260,16 +220,8 @@ class CallSource(ChainedSource):
         named = [self.function, *(each for each in self.given if isinstance(each, type))]
         return {**self.base.scope(), **{_in_scope(each): each for each in named}}
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen.load_callable(self.function)
-        codegen(self.base)
-        for each in self.given:
-            codegen.load_const(each)
-        codegen.call(1 + len(self.given))
-
-
-def _in_scope(called: Any) -> str:
-    return "type" if called is type else f"___{called.__name__}"
+    def recipe(self) -> Recipe:
+        return self.function, self.base, *self.given
 
 
 def instance_dict_of(base: Source) -> CallSource:
@@ -291,10 +243,8 @@ class GetItemSource(ChainedSource):
     def expression(self) -> str:
         return f"{self.base.name()}[{self.index!r}]"
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen(self.base)
-        codegen.load_const(self.index)
-        codegen.subscript()
+    def recipe(self) -> Recipe:
+        return getitem, self.base, self.index
 
 
 @dataclass(frozen=True)
@@ -309,10 +259,8 @@ class KeyedSource(ChainedSource):
     def scope(self) -> dict[str, object]:
         return {**self.base.scope(), **self.key.scope()}
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen(self.base)
-        codegen(self.key)
-        codegen.subscript()
+    def recipe(self) -> Recipe:
+        return getitem, self.base, self.key
 
 
 def entry(entries: dict[object, object], view: str, place: int) -> object:
@@ -392,16 +340,13 @@ class ClosureSource(ChainedSource):
     position: int
     variable: str
 
-    def cell(self) -> str:
-        """The cell, as an expression."""
-        return f"{self.base.name()}.__closure__[{self.position}]"
+    @property
+    def cell(self) -> Source:
+        """Where the cell is."""
+        return GetItemSource(AttrSource(self.base, "__closure__"), self.position)
 
     def expression(self) -> str:
-        return f"{self.cell()}.cell_contents"
+        return f"{self.cell.name()}.cell_contents"
 
-    def reconstruct(self, codegen: SourceCodegen) -> None:
-        codegen(self.base)
-        codegen.load_attr("__closure__")
-        codegen.load_const(self.position)
-        codegen.subscript()
-        codegen.load_attr("cell_contents")
+    def recipe(self) -> Recipe:
+        return getattr, self.cell, "cell_contents"

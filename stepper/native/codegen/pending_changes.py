@@ -6,18 +6,19 @@ earlier one has changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import operator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from stepper.native.codegen.pycodegen import PyCodegen
-from stepper.native.source import LocalSource
+from stepper.native.source import ConstantSource, Kept, LocalSource
 from stepper.native.variables.base import DELETED, VariableTracker
 from stepper.native.variables.cached_function import PendingCallVariable, call_again
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.containers import put_contents
+from stepper.native.variables.containers import BareDictVariable, put_contents
 from stepper.native.variables.context_var import ContextVariable
 from stepper.native.variables.ctx_manager import ExitVariable, left
-from stepper.native.variables.dicts import ConstDictVariable, follow_steps, write_items
+from stepper.native.variables.dicts import ConstDictVariable, follow_steps
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import ListIteratorVariable, advanced
@@ -44,7 +45,7 @@ def keep_sources(codegen: PyCodegen, roots: Sequence[VariableTracker]) -> None:
         elif not source.stable and not isinstance(tracker, ConstantVariable):
             name = source.name()
             if name not in codegen.kept:
-                source.reconstruct(codegen)
+                codegen.load_anew(source)
                 kept = codegen.temporary()
                 codegen.store(kept)
                 codegen.kept[name] = kept
@@ -67,130 +68,82 @@ def changed_values(codegen: PyCodegen) -> list[VariableTracker]:
 def write_changes(codegen: PyCodegen) -> None:
     """Do what is pending."""
     effects = codegen.tx.output.side_effects
-    planned: list[tuple[VariableTracker, str, str | None]] = []
-    kept: str | None
+    planned: list[tuple[VariableTracker, str, Kept | None]] = []
     for key, owner in effects.changed.items():
         newest = effects.newest.get(key)
         if newest is not None:
-            _plan_container(codegen, owner, newest, planned)
+            planned.append((owner, "", _kept(codegen, _contents(codegen, owner, newest))))
         for name, value in effects.attributes.get(key, {}).items():
-            if value is DELETED:
-                planned.append((owner, name, None))
-                continue
-            codegen(value)
-            kept = codegen.temporary()
-            codegen.store(kept)
+            kept = None if value is DELETED else _kept(codegen, value)
             planned.append((owner, name, kept))
     codegen.fill_cells()
     for owner, name, kept in planned:
         if kept is None:
-            codegen.load_callable(object.__delattr__)
-            codegen(owner)
-            codegen.load_const(name)
-            codegen.call(2)
-            codegen.pop_top()
+            codegen.do(object.__delattr__, owner, name)
         else:
-            codegen.emit("LOAD_FAST", kept)
-            _write_change(codegen, owner, name)
+            _write_change(codegen, owner, name, kept)
 
 
-_CONTENTS = "[contents]"
-"""What stands for all that an object of a container's subclass holds: no attribute's name."""
-
-
-def _plan_container(codegen: PyCodegen, owner: Any, newest: Any, planned: list[Any]) -> None:
-    if isinstance(newest, SetVariable):
-        codegen(getattr(owner, "holder", owner))
-        name = "steps"
-    elif getattr(owner, "holder", None) is not None:
-        if isinstance(newest, ListVariable):
-            ListVariable.reconstruct(newest, codegen)
-        else:
-            write_items(codegen, newest.items)
-        name = _CONTENTS
-    elif isinstance(newest, ListVariable):
-        newest.reconstruct(codegen)
-        name = "[:]"
-    elif isinstance(newest, ListIteratorVariable):
-        codegen.load_const(newest.taken_since(codegen, owner))
-        name = ""
-    elif isinstance(newest, ConstDictVariable):
-        if newest.only_grew:
-            name = "update"
-            changed = {k: v for k, v in newest.items.items() if owner.items.get(k) is not v}
-            write_items(codegen, changed)
-        else:
-            name = "steps"
-            newest.write_steps(codegen)
-    else:
-        raise newest.refuse("a change")
+def _kept(codegen: PyCodegen, value: object) -> Kept:
+    """Have a part of a recipe be in a variable."""
+    codegen.push(value)
     kept = codegen.temporary()
     codegen.store(kept)
-    planned.append((owner, name, kept))
+    return Kept(kept)
 
 
-def _write_change(codegen: PyCodegen, owner: Any, name: str) -> None:
-    """Do one change; the value is on the stack."""
-    if isinstance(owner, CellVariable):
-        if isinstance(owner.source, LocalSource):
+def _contents(codegen: PyCodegen, owner: Any, newest: Any) -> object:
+    """What a change of a container is made with."""
+    match newest:
+        case SetVariable():
+            return getattr(owner, "holder", None) or owner
+        case ListVariable():
+            return newest.items
+        case ListIteratorVariable():
+            return newest.taken_since(codegen, owner)
+        case BareDictVariable() if newest.holder is not None:
+            return newest.items
+        case ConstDictVariable() if newest.only_grew:
+            return {k: v for k, v in newest.items.items() if owner.items.get(k) is not v}
+        case ConstDictVariable():
+            return newest.planned()
+    raise newest.refuse("a change")
+
+
+def _write_change(codegen: PyCodegen, owner: Any, name: str, value: Kept) -> None:
+    """Do one change: of an attribute, or without a name of what a container holds."""
+    match owner:
+        case CellVariable(source=LocalSource()):
+            codegen.push(value)
             codegen.emit("STORE_DEREF", FreeVar(owner.local_name))
-        else:
-            codegen.load_cell(owner)
-            codegen.emit("STORE_ATTR", "cell_contents")
-    elif isinstance(owner, NamespaceVariable):
-        if owner.namespace is codegen.tx.f_globals:
+        case NamespaceVariable() if owner.namespace is codegen.tx.f_globals:
+            codegen.push(value)
             codegen.emit("STORE_GLOBAL", name)
-        else:
-            codegen.load_const(owner.namespace)
-            codegen.load_const(name)
-            codegen.emit("STORE_SUBSCR")
-    elif isinstance(owner, SetVariable):
-        newest: Any = codegen.newest(owner)
-        kept = codegen.temporary()
-        codegen.store(kept)
-        newest.write_steps(codegen, kept)
-    elif name == _CONTENTS:
-        _call(codegen, put_contents, owner.holder)
-    elif isinstance(owner, ListIteratorVariable):
-        _call(codegen, advanced, owner)
-    elif isinstance(owner, ListVariable):
-        codegen(owner)
-        codegen.load_const(None)
-        codegen.load_const(None)
-        codegen.build("BUILD_SLICE", 2)
-        codegen.emit("STORE_SUBSCR")
-    elif isinstance(owner, ConstDictVariable) and name == "steps":
-        _call(codegen, follow_steps, owner)
-    elif isinstance(owner, ConstDictVariable):
-        _call(codegen, dict.update, owner)
-    elif isinstance(owner, PendingCallVariable):
-        _call(codegen, call_again, owner.holder)
-    elif isinstance(owner, ContextVariable):
-        raise owner.refuse("a change that lasts")
-    elif isinstance(owner, UserDefinedObjectVariable) and (by := owner.stores_by(name)):
-        # Its own method has been interpreted: what is pending is what that stored.
-        kept = codegen.temporary()
-        codegen.store(kept)
-        codegen.load_callable(by)
-        codegen(owner)
-        codegen.load_const(name)
-        codegen.emit("LOAD_FAST", kept)
-        codegen.call(3)
-        codegen.pop_top()
-    else:
-        codegen(owner)
-        codegen.emit("STORE_ATTR", name)
-
-
-def _call(codegen: PyCodegen, function: Callable[..., object], owner: VariableTracker) -> None:
-    """Call a function with a value and what is on the stack; its result is let go."""
-    kept = codegen.temporary()
-    codegen.store(kept)
-    codegen.load_callable(function)
-    codegen(owner)
-    codegen.emit("LOAD_FAST", kept)
-    codegen.call(2)
-    codegen.pop_top()
+        case NamespaceVariable():
+            codegen.do(operator.setitem, ConstantSource(owner.namespace), name, value)
+        case SetVariable():
+            newest: Any = codegen.newest(owner)
+            newest.write_steps(codegen, value.variable)
+        case BareDictVariable() if owner.holder is not None:
+            codegen.do(put_contents, owner.holder, value)
+        case ListVariable():
+            codegen.do(put_contents, getattr(owner, "holder", None) or owner, value)
+        case ListIteratorVariable():
+            codegen.do(advanced, owner, value)
+        case ConstDictVariable():
+            newest = codegen.newest(owner)
+            codegen.do(dict.update if newest.only_grew else follow_steps, owner, value)
+        case PendingCallVariable():
+            codegen.do(call_again, owner.holder, value)
+        case ContextVariable():
+            raise owner.refuse("a change that lasts")
+        case UserDefinedObjectVariable() if by := owner.stores_by(name):
+            # Its own method has been interpreted: what is pending is what that stored.
+            codegen.do(by, owner, name, value)
+        case _:
+            codegen.push(value)
+            codegen(owner)
+            codegen.emit("STORE_ATTR", name)
 
 
 def write_own_cells(codegen: PyCodegen, names: Iterable[str]) -> None:
@@ -225,20 +178,14 @@ def prepare(codegen: PyCodegen, roots: list[VariableTracker]) -> None:
         assert isinstance(leave, ExitVariable)
         leave.leave(codegen.tx)
     for _, exit_function in exits:
-        codegen.load_callable(left)
-        codegen(exit_function)
-        codegen.call(1)
-        codegen.pop_top()
+        codegen.do(left, exit_function)
 
 
 def write_grad_mode(codegen: PyCodegen) -> None:
     """Have the gradient mode be what the frame has set: the graph has put it back."""
     output = codegen.tx.output
     if output.grad_enabled != output.state.grad_enabled:
-        codegen.load_callable(set_grad_enabled)
-        codegen.load_const(output.grad_enabled)
-        codegen.call(1)
-        codegen.pop_top()
+        codegen.do(set_grad_enabled, output.grad_enabled)
 
 
 def settle_cells(codegen: PyCodegen) -> None:

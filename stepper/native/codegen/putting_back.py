@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper import _C
+from stepper.native.source import Kept
 from stepper.native.versions import set_versions, version_of
 
 if TYPE_CHECKING:
@@ -64,20 +65,13 @@ for function in (_before, _put_back, Before.__init__, Before.put_back):
 
 def write_saving(codegen: Codegen, draws: bool, written: list[Source]) -> None:
     """Keep how it is, before the graph runs."""
-    codegen.load_callable(_before)
-    codegen.load_const(draws)
-    for source in written:
-        codegen(source)
-    codegen.call(1 + len(written))
+    codegen.make(_before, draws, *written)
     codegen.store(codegen.own_name("before"))
 
 
 def write_putting_back(codegen: Codegen) -> None:
     """Have it be so again, after the graph has raised."""
-    codegen.load_callable(_put_back)
-    codegen.emit("LOAD_FAST", codegen.own_name("before"))
-    codegen.call(1)
-    codegen.pop_top()
+    codegen.do(_put_back, Kept(codegen.own_name("before")))
     write_letting_go(codegen)
 
 

@@ -6,18 +6,35 @@ is one object again.
 
 from __future__ import annotations
 
+import itertools
 import types
 from collections.abc import Iterable
+from operator import getitem
 from typing import TYPE_CHECKING, Any
+
+import torch.fx
 
 from stepper.native.bytecode import opcodes
 from stepper.native.codegen.resume_info import info_of
-from stepper.native.source import AttrSource, ChainedSource, ClosureSource, Source
+from stepper.native.exc import RestartAnalysis
+from stepper.native.source import (
+    AttrSource,
+    ChainedSource,
+    ClosureSource,
+    ConstantSource,
+    GlobalSource,
+    Kept,
+    LocalSource,
+    MadeSource,
+    Source,
+    Written,
+)
 from stepper.native.variables.base import (
     NullVariable,
+    TrackedKey,
     VariableTracker,
 )
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.functions import CellVariable
 from stepper.native.variables.lists import ListVariable
@@ -25,8 +42,6 @@ from stepper.native.variables.new_object import NewObjectVariable
 from stepper.support.bytecode_package import CellVar, FreeVar, Instr, Label
 
 if TYPE_CHECKING:
-    import torch.fx
-
     from stepper.native.tracing.symbolic_convert import InstructionTranslator
 
 _IN_THE_MAKING = ""
@@ -120,10 +135,6 @@ class PyCodegen:
     def build(self, name: str, count: int) -> None:
         """An instruction that builds something of so many values."""
         self.emit(name, count)
-
-    def add(self) -> None:
-        """Replace two objects by their sum."""
-        self.emit("BINARY_OP", opcodes.ADD)
 
     def dup(self) -> None:
         """Push the top again."""
@@ -266,11 +277,71 @@ class PyCodegen:
         if kept is not None:
             self.emit("LOAD_FAST", kept)
             return
-        source.reconstruct(self)
+        self.load_anew(source)
         if name in self._shared:
             variable = self._shared[name] = self.kept[name] = self.temporary()
             self.dup()
             self.store(variable)
+
+    def load_anew(self, source: Source) -> None:
+        """Push what a source leads to, from where it begins."""
+        match source:
+            case ChainedSource():
+                self.make(*source.recipe())
+            case LocalSource():
+                self.load_local(source.local_name)
+            case GlobalSource(namespace=None):
+                self.load_global(source.global_name)
+            case GlobalSource():
+                self.make(getitem, ConstantSource(source.namespace), source.global_name)
+            case MadeSource():
+                raise RestartAnalysis(source.place, f"{source.value!r}, which is made, lives on")
+            case ConstantSource():
+                self.load_const(source.value)
+
+    def make(self, function: object, *given: object) -> None:
+        """Push what a function gives; see `Recipe`."""
+        if function is getattr:
+            self.push(given[0])
+            self.load_attr(str(given[1]))
+            return
+        if function is not getitem:
+            self.load_callable(function)
+        for each in given:
+            self.push(each)
+        if function is getitem:
+            self.subscript()
+        else:
+            self.call(len(given))
+
+    def do(self, function: object, *given: object) -> None:
+        """Call a function, and let go of what it gives."""
+        self.make(function, *given)
+        self.pop_top()
+
+    def push(self, value: object) -> None:
+        """Push a part of a recipe."""
+        match value:
+            case VariableTracker() | Source():
+                self(value)
+            case TrackedKey():
+                self(value.tracker)
+            case torch.fx.Node():
+                self._load_graph_output(value)
+            case Written():
+                value.write(self)
+            case Kept():
+                self.emit("LOAD_FAST", value.variable)
+            case dict():
+                for each in itertools.chain.from_iterable(value.items()):
+                    self.push(each)
+                self.build("BUILD_MAP", len(value))
+            case list() | tuple() if not is_constant(value):
+                for each in value:
+                    self.push(each)
+                self.build(f"BUILD_{type(value).__name__.upper()}", len(value))
+            case _:
+                self.load_const(value)
 
     def _make_once(self, tracker: VariableTracker) -> None:
         key = tracker.identity
@@ -308,8 +379,7 @@ class PyCodegen:
             self.store(name)
             self.kept[key] = name
 
-    def load_graph_output(self, node: torch.fx.Node) -> None:
-        """Push what the graph gives for a node."""
+    def _load_graph_output(self, node: torch.fx.Node) -> None:
         number = self.graph_outputs.setdefault(node, len(self.graph_outputs))
         self.emit("LOAD_FAST", self.own_name("graph_out"))
         self.load_const(number)
@@ -329,10 +399,7 @@ class PyCodegen:
                 self.own_cells.add(name)
             return
         if isinstance(cell.source, ClosureSource):
-            self(cell.source.base)
-            self.load_attr("__closure__")
-            self.load_const(cell.source.position)
-            self.subscript()
+            self(cell.source.cell)
             return
         if isinstance(cell.source, AttrSource):
             self(cell.source.base)
@@ -343,8 +410,7 @@ class PyCodegen:
         if key not in self.kept:
             made = self.temporary()
             self.kept[key] = made
-            self.load_callable(types.CellType)
-            self.call(0)
+            self.make(types.CellType)
             self.store(made)
             self.cells.append((cell, made))
         self.emit("LOAD_FAST", self.kept[key])

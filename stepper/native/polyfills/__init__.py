@@ -17,6 +17,7 @@ from stepper.native.polyfills.functions import (
 )
 from stepper.native.polyfills.iterators import (
     called_until,
+    given_by,
     hint_asked,
     is_given_by,
     items_by_index,
@@ -40,7 +41,7 @@ from stepper.native.polyfills.table import (
 
 __all__ = [
     "CALLABLES", "FUNCTIONS", "ITERATORS", "METHODS", "NEW_OBJECT", "OPERATIONS", "REMAKING",
-    "FunctionContext", "Polyfill", "Remaking", "called_until", "hint_asked", "is_given_by",
-    "is_polyfill", "items_by_index", "iterated_from", "length_asked", "match_class", "match_keys",
-    "parts_of_template", "reversed_list", "reversed_sequence",
+    "FunctionContext", "Polyfill", "Remaking", "called_until", "given_by", "hint_asked",
+    "is_given_by", "is_polyfill", "items_by_index", "iterated_from", "length_asked", "match_class",
+    "match_keys", "parts_of_template", "reversed_list", "reversed_sequence",
 ]  # fmt: skip

@@ -29,6 +29,8 @@ _FUNCTION: type = types.FunctionType
 _METHOD: type = types.MethodType
 _BUILTIN: type = types.BuiltinFunctionType
 _SIZE: type = torch.Size
+_DEQUE: Any = collections.deque
+_CLEAR, _EXTEND = collections.deque.clear, collections.deque.extend
 
 
 @stands_for(FUNCTIONS, functools.reduce)
@@ -285,6 +287,45 @@ def _in_one(a, b, /):
 @stands_for(METHODS, *[view.isdisjoint for view in _VIEWS])
 def _isdisjoint(self, other, /):
     return all(each not in self for each in other)
+
+
+@stands_for(METHODS, _DEQUE.insert)
+def _insert(self, index, item, /):
+    if self.maxlen is not None and len(self) >= self.maxlen:
+        refuse()  # an error
+    items = [*self]
+    items.insert(index, item)
+    _CLEAR(self)
+    _EXTEND(self, items)
+
+
+@stands_for(METHODS, _DEQUE.copy, _DEQUE.__copy__)
+def _copy(self, /):
+    if type(self) is not _DEQUE:
+        refuse()
+    return type(self)(self, self.maxlen)
+
+
+@stands_for(METHODS, _DEQUE.__add__)
+def _concatenated(self, other, /):
+    if not isinstance(other, _DEQUE):
+        refuse()
+    made = _copy(self)
+    made.extend(other)
+    return made
+
+
+@stands_for(METHODS, _DEQUE.__imul__)
+def _repeat_deque(self, times, /):
+    items = [*self] * times
+    _CLEAR(self)
+    _EXTEND(self, items)
+    return self
+
+
+@stands_for(METHODS, _DEQUE.__mul__, _DEQUE.__rmul__)
+def _repeated_deque(self, times, /):
+    return _repeat_deque(_copy(self), times)
 
 
 @stands_for(FUNCTIONS, torch.Tensor)

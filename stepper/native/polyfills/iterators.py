@@ -455,60 +455,8 @@ def _takes(iterator, key, last):
     return False
 
 
-@stands_for(ITERATORS, itertools.product)
-def _product(*iterables, repeat=1):
-    if repeat < 0:
-        refuse()
-    found = [()]
-    for pool in [tuple(each) for each in iterables if repeat] * repeat:
-        found = [(*before, each) for before in found for each in pool]
-    return _giving(found)
-
-
-@stands_for(ITERATORS, itertools.combinations)
-def _combinations(iterable, r):
-    pool = tuple(iterable)
-    return _giving(_chosen(pool, len(pool), r, 1))
-
-
-@stands_for(ITERATORS, itertools.combinations_with_replacement)
-def _combinations_with_replacement(iterable, r):
-    pool = tuple(iterable)
-    return _giving(_chosen(pool, len(pool), r, 0))
-
-
-def _chosen(pool, count, r, step):
-    if r < 0:
-        refuse()
-    found = [((), 0)]
-    for _ in range(r):
-        found = [
-            ((*before, pool[index]), index + step)
-            for before, start in found
-            for index in range(start, count)
-        ]
-    return [before for before, _ in found]
-
-
-@stands_for(ITERATORS, itertools.permutations)
-def _permutations(iterable, r=None):
-    pool = tuple(iterable)
-    if r is None:
-        r = len(pool)
-    if r < 0:
-        refuse()
-    found = [()]
-    for _ in range(r):
-        found = [
-            (*before, index)
-            for before in found
-            for index in range(len(pool))
-            if index not in before
-        ]
-    return _giving([tuple([pool[index] for index in indices]) for indices in found])
-
-
-def _giving(values):
+def given_by(values):
+    """An iterator over what is known."""
     yield from values
 
 

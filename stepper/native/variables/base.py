@@ -14,7 +14,7 @@ neither a snapshot nor "on which guards does this depend" has an answer without 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, TypeVar, dataclass_transform
 
@@ -28,7 +28,7 @@ from stepper.support.words import one_of
 if TYPE_CHECKING:
     from stepper.native.guards.guard import Guard
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.source import Source
+    from stepper.native.source import Recipe, Source
 
 T = TypeVar("T")
 
@@ -282,13 +282,30 @@ class VariableTracker:
 
     # --- how transformed code gets it
 
+    def recipe(self) -> Recipe | None:
+        """How it is made anew, for those without a source; None: in another way, or not at all."""
+        return None
+
     def reconstruct(self, codegen: Codegen) -> None:
-        """Emit instructions that push the value; only for those without a source."""
-        raise self.refuse("reconstruction")
+        """Emit instructions that push the value."""
+        if (recipe := self.recipe()) is None:
+            raise self.refuse("reconstruction")
+        codegen.make(*recipe)
 
     def parts(self) -> Sequence[VariableTracker]:
         """The trackers that its reconstruction needs."""
-        return ()
+        return [*trackers_among(self.recipe() or ())]
+
+
+def trackers_among(given: Iterable[object]) -> Iterator[VariableTracker]:
+    """The trackers among the parts of a recipe."""
+    for each in given:
+        if isinstance(each, VariableTracker):
+            yield each
+        elif isinstance(each, TrackedKey):
+            yield each.tracker
+        elif isinstance(each, tuple | list | dict):
+            yield from trackers_among(each)
 
 
 class TrackedKey:

@@ -377,6 +377,7 @@ def binary_op(
     function = polyfills.OPERATIONS.get((operation, a.python_type()))
     if function is not None:
         return tx.interpret(function, [a, b], {})
+    refuse_operands(operation, a, b)
     raise unimplemented(f"operator {operation.__name__} of {a.describe()} and {b.describe()}")
 
 

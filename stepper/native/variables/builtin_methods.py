@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,6 +18,7 @@ from stepper.support.words import Classes
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 
 METHODS_OF_C = Classes(types.MethodDescriptorType, types.WrapperDescriptorType)
@@ -88,13 +89,8 @@ class GenericAliasVariable(VariableTracker):
     def as_python_constant(self) -> object:
         return self.alias
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.origin, self.key]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen(self.origin)
-        codegen(self.key)
-        codegen.subscript()
+    def recipe(self) -> Recipe:
+        return operator.getitem, self.origin, self.key
 
 
 def _written(key: VariableTracker) -> object:
@@ -154,12 +150,8 @@ class BoundBuiltinMethod(VariableTracker):
             raise self.refuse("an argument by its name")  # no other of theirs takes one
         return owner.call_method(tx, self.name, args, kwargs)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.obj]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen(self.obj)
-        codegen.load_attr(self.name)
+    def recipe(self) -> Recipe | None:
+        return getattr, self.obj, self.name
 
 
 @tracker_class

@@ -148,13 +148,9 @@ class ConstantVariable(VariableTracker):
         if not self.would_be_interned:
             codegen.load_const(text)
         elif len(text) == 1:  # Python 3.11 has one beside that in code
-            codegen.load_const(text + text)
-            codegen.load_const(0)
-            codegen.subscript()
+            codegen.make(operator.getitem, text + text, 0)
         else:
-            codegen.load_const(text[:1])
-            codegen.load_const(text[1:])
-            codegen.add()
+            codegen.make(operator.add, text[:1], text[1:])
 
 
 def name_of(tracker: VariableTracker) -> str:

@@ -20,9 +20,10 @@ from collections import OrderedDict, defaultdict, deque
 from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from stepper import _C
+from stepper.native import polyfills
 from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.class_dicts import find, has, lookup, order_of
-from stepper.native.source import CallSource, Source, bare
+from stepper.native.source import CallSource, Kept, Source, bare
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
@@ -39,7 +40,6 @@ from stepper.native.variables.dicts import (
     key_of,
     pairs_of,
     tracker_of_key,
-    write_items,
 )
 from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.iter import ElementIteratorVariable, iterate
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 MAKERS: tuple[type, ...] = (dict, list, tuple, deque, set, frozenset)
 """Containers of which `__new__` makes an object."""
@@ -224,6 +225,16 @@ def _made_by_factory(
     value = factory.call_function(tx, [], {})
     owner.special(tx, "__setitem__", [key, value])
     return value
+
+
+def polyfill_of(kind: type, method: object) -> polyfills.Polyfill | None:
+    """What is interpreted in the place of a builtin container's method; None: there is nothing, or
+    it would ask a method of the class that the builtin does not ask."""
+    plain = container_of(kind) and all(inherits(kind, each) for each in _ASKED)
+    return polyfills.METHODS.get(method) if plain else None
+
+
+_ASKED = ("__iter__", "__len__", "__getitem__", "__setitem__", "extend", "clear")
 
 
 def shows(kind: type, name: str) -> bool:
@@ -414,13 +425,11 @@ def new_contents(tx: Translator, base: type, args: Arguments) -> VariableTracker
     return BareDictVariable.held(tx, {}, mutation_type=ValueMutationNew())
 
 
-def write_given(codegen: Codegen, held: VariableTracker | None) -> int:
-    """Push what an object is made with that holds this from the beginning; how much that is."""
+def given_to_make(held: VariableTracker | None) -> Recipe:
+    """What an object is made with that holds this from the beginning."""
     if isinstance(held, SetVariable) and held.python_type() is frozenset:
-        return held.write_given(codegen)
-    if isinstance(held, TupleVariable):
-        held.reconstruct(codegen)
-    return int(isinstance(held, TupleVariable))
+        return held.given()
+    return (tuple(held.items),) if isinstance(held, TupleVariable) else ()
 
 
 def write_contents(
@@ -436,17 +445,9 @@ def write_contents(
     if isinstance(contents, SetVariable):
         contents.write_steps(codegen, variable)
         return
-    codegen.load_callable(put_contents)
-    codegen.emit("LOAD_FAST", variable)
-    if isinstance(contents, ConstDictVariable):
-        write_items(codegen, contents.items)
-    else:
-        assert isinstance(contents, ListVariable)
-        ListVariable.reconstruct(contents, codegen)
-    if maxlen is not None:
-        codegen(maxlen)
-    codegen.call(2 + (maxlen is not None))
-    codegen.pop_top()
+    assert isinstance(contents, ConstDictVariable | ListVariable)
+    most = () if maxlen is None else (maxlen,)
+    codegen.do(put_contents, Kept(variable), contents.items, *most)
 
 
 def put_contents(
@@ -482,21 +483,23 @@ class InheritedMethodVariable(BoundBuiltinMethod):
 
     by_name: whether reading the attribute gives it.
     known: whether it is one of a container's whose contents are known.
+    polyfill: what is interpreted in its place.
     """
 
     by_name: bool
     known: bool
+    polyfill: polyfills.Polyfill | None = None
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        if self.polyfill is not None:
+            return tx.interpret(self.polyfill, [self.obj, *args], kwargs)
         if not self.known:
             raise self.refuse_call()
         owner: Holder = self.obj  # type: ignore[assignment]  # it is made for no others
         return call_inherited(tx, owner, self.name, args, kwargs)
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        if not self.by_name:
-            raise self.refuse("reconstruction")
-        super().reconstruct(codegen)
+    def recipe(self) -> Recipe | None:
+        return super().recipe() if self.by_name else None
 
 
 def mapping_items(tx: Translator, owner: VariableTracker) -> dict[object, VariableTracker]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import types
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import torch
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from torch.fx.node import Argument, Node
 
     from stepper.native.protocols import Codegen, Output, Translator
+    from stepper.native.source import Recipe
 
 MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, ...]], bool]] = {
     torch.autocast: (enter_autocast, autocast_arguments, True),
@@ -105,16 +106,8 @@ class ExitVariable(VariableTracker):
     manager: VariableTracker | None = None
     """The context, if code can enter it, too: then the graph can be broken in its block."""
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return () if self.manager is None else [self.manager]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        if self.manager is None:
-            raise self.refuse("reconstruction")
-        codegen.load_callable(entered)
-        codegen(self.manager)
-        codegen.call(1)
-        codegen.load_attr("__exit__")
+    def recipe(self) -> Recipe | None:
+        return None if self.manager is None else (exit_of_entered, self.manager)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         self.leave(tx)
@@ -122,10 +115,10 @@ class ExitVariable(VariableTracker):
         return ConstantVariable(None)
 
 
-def entered(manager: contextlib.AbstractContextManager[object]) -> object:
-    """A context that is entered by this."""
+def exit_of_entered(manager: contextlib.AbstractContextManager[object]) -> object:
+    """The exit function of a context, which is entered by this."""
     manager.__enter__()
-    return manager
+    return manager.__exit__
 
 
 def left(exit_function: Callable[[None, None, None], object]) -> None:
@@ -243,13 +236,9 @@ class ModeVariable(ContextManagerVariable):
         inside = InsideVariable(self.python_type(), tx.root.current_instruction.index)
         return ExitVariable(leave, known, guards=self.guards), inside
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        if self.kind not in (torch.inference_mode, torch.autocast):
-            raise self.refuse("reconstruction")
-        codegen.load_callable(self.kind)
-        for each in self.given:
-            codegen.load_const(each)
-        codegen.call(len(self.given))
+    def recipe(self) -> Recipe | None:
+        known = self.kind in (torch.inference_mode, torch.autocast)
+        return (self.kind, *self.given) if known else None
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name != "clone" or self.kind is not torch.inference_mode:

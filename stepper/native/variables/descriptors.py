@@ -19,6 +19,16 @@ def is_slot(value: object) -> bool:
     return type(value) is types.MemberDescriptorType and "__slots__" in vars(value.__objclass__)
 
 
+def stands_empty(owner: object, name: str) -> bool:
+    """Whether nothing is in a slot of an object; the guard of one."""
+    slot = lookup(type(owner), name)
+    try:
+        slot.__get__(owner)  # type: ignore[attr-defined]  # a slot has
+    except AttributeError:
+        return True
+    return False
+
+
 def is_property(value: object, method: str = "__get__") -> TypeGuard[property]:
     """Whether a class's attribute does as a property does, also one of a class of its own."""
     kind = type(value)

@@ -5,14 +5,14 @@ from __future__ import annotations
 import operator
 import types
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper import _C
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import lookup
+from stepper.native.source import Kept
 from stepper.native.variables.base import (
-    NO_GUARDS,
     Arguments,
     Guards,
     Keywords,
@@ -21,6 +21,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     refuse_finalizers,
     tracker_class,
+    trackers_among,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
@@ -30,6 +31,7 @@ from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
     from stepper.native.variables.base import TrackerOptions
 
 
@@ -98,7 +100,7 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
 
     def parts(self) -> Sequence[VariableTracker]:
         keys = dict.fromkeys((*self.begun, *(key for _, key in self.steps), *self.items))
-        return [*trackers_in(keys), *self.items.values()]
+        return [*trackers_among(keys), *self.items.values()]
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
         return [tracker_of_key(key, self.guards) for key in self.items]
@@ -204,40 +206,25 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         """Whether no key has gone, not for a while either."""
         return all(method == "__setitem__" for method, _ in self.steps)
 
-    def write_steps(self, codegen: Codegen, begun: Sequence[object] = ()) -> None:
-        """Push what `follow_steps` wants; keys of `begun` come first."""
+    def planned(self, begun: Sequence[object] = ()) -> Recipe:
+        """What `follow_steps` wants; keys of `begun` come first."""
         steps = (*(("__setitem__", key) for key in begun), *self.steps)
-        codegen.load_const(tuple(method for method, _ in steps))
-        keys = [key for _, key in steps]
-        if all(map(is_constant, keys)):
-            codegen.load_const(tuple(keys))
-        else:
-            for key in keys:
-                write_key(codegen, key)
-            codegen.build("BUILD_TUPLE", len(keys))
-        write_items(codegen, self.items)
-        codegen.build("BUILD_TUPLE", 3)
+        return tuple(method for method, _ in steps), tuple(key for _, key in steps), self.items
 
     def fill(self, codegen: Codegen, name: str) -> None:
         """Put into the empty dictionary in the variable what it holds, and push it."""
         if self.only_grew:
-            codegen.emit("LOAD_FAST", name)
-            write_items(codegen, self.items)
+            codegen.push(Kept(name))
+            codegen.push(self.items)
             codegen.emit("DICT_UPDATE", 1)
-            return
-        codegen.load_callable(follow_steps)
-        codegen.emit("LOAD_FAST", name)
-        self.write_steps(codegen, self.begun)
-        codegen.call(2)
+        else:
+            codegen.make(follow_steps, Kept(name), self.planned(self.begun))
 
     def reconstruct(self, codegen: Codegen) -> None:
         if self.only_grew:
-            write_items(codegen, self.items)
-            return
-        codegen.load_callable(follow_steps)
-        codegen.build("BUILD_MAP", 0)
-        self.write_steps(codegen, self.begun)
-        codegen.call(2)
+            codegen.push(self.items)
+        else:
+            codegen.make(follow_steps, {}, self.planned(self.begun))
 
 
 def follow_steps(
@@ -290,9 +277,6 @@ class DictViewVariable(HasBuiltinMethods):
     def python_type(self) -> type:
         return type(self.of_nothing())
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.owner or self.base]
-
     def newest(self, tx: Translator) -> ConstDictVariable:
         """The dictionary, as it is now."""
         newest = tx.output.side_effects.latest(self.base)
@@ -319,10 +303,8 @@ class DictViewVariable(HasBuiltinMethods):
             return self.newest(tx).contains(tx, item)
         return any(tx.same_or_equal(each, item) for each in self.unpack(tx))
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(getattr(self.of, self.view))
-        codegen(self.owner or self.base)
-        codegen.call(1)
+    def recipe(self) -> Recipe:
+        return getattr(self.of, self.view), self.owner or self.base
 
 
 def refuse_unhashable(key: VariableTracker, put: Callable[..., object]) -> None:
@@ -352,15 +334,6 @@ def key_of(tx: Translator, key: VariableTracker, among: Iterable[object] = ()) -
         raise key.refuse("use as a key")
     value = key.as_python_constant()
     return value if is_constant(value) else key.as_key(tx)
-
-
-def trackers_in(keys: Iterable[object]) -> Iterator[VariableTracker]:
-    """The trackers by which keys are known."""
-    for key in keys:
-        if isinstance(key, TrackedKey):
-            yield key.tracker
-        elif type(key) is tuple:
-            yield from trackers_in(key)
 
 
 def is_placed(key: object) -> bool:
@@ -393,22 +366,6 @@ def tracker_of_key(key: object, guards: Guards) -> VariableTracker:
     if type(key) is tuple and not is_constant(key):
         return TupleVariable([tracker_of_key(each, guards) for each in key], guards=guards)
     return wrap_constant(key, guards)
-
-
-def write_items(codegen: Codegen, items: dict[object, VariableTracker]) -> None:
-    """Push a dictionary with these items."""
-    for key, value in items.items():
-        write_key(codegen, key)
-        codegen(value)
-    codegen.build("BUILD_MAP", len(items))
-
-
-def write_key(codegen: Codegen, key: object) -> None:
-    """Push a key that `key_of` has given."""
-    if is_constant(key):
-        codegen.load_const(key)
-    else:
-        codegen(tracker_of_key(key, NO_GUARDS))
 
 
 def pairs_of(tx: Translator, other: VariableTracker) -> dict[object, VariableTracker]:

@@ -38,6 +38,7 @@ from stepper.support.words import Classes, one_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 _WITH_FIELDS = (
     ImportError, OSError, SyntaxError, UnicodeError, SystemExit, StopIteration, BaseExceptionGroup,
@@ -123,8 +124,8 @@ class ExceptionVariable(VariableTracker):
         kind: type = getattr(self.cls, "value")  # noqa: B009  # a field only of those that have a class
         return kind
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.cls, *self.args]
+    def recipe(self) -> Recipe:
+        return make_instance, self.cls, *self.args
 
     def _arguments(self, tx: Translator) -> VariableTracker:
         from stepper.native.variables.lists import TupleVariable
@@ -236,10 +237,7 @@ class ExceptionVariable(VariableTracker):
     def reconstruct(self, codegen: Codegen) -> None:
         if codegen.tx.output.side_effects.stored_names(self):
             raise self.refuse("the traceback")
-        codegen.load_callable(make_instance)
-        codegen(self.cls)
-        codegen.foreach(self.args)
-        codegen.call(1 + len(self.args))
+        super().reconstruct(codegen)
 
 
 class TracebackVariable(VariableTracker):

@@ -30,7 +30,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
-from stepper.native.variables.exceptions import ObservedException, misfit, no_attribute
+from stepper.native.variables.exceptions import ObservedException, misfit, no_attribute, observed
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.namespace import global_source, stored_in
@@ -39,7 +39,7 @@ from stepper.support.per_object import PerCode
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.source import Source
+    from stepper.native.source import Recipe, Source
     from stepper.native.variables.base import TrackerOptions
 
 
@@ -74,6 +74,18 @@ class CellVariable(VariableTracker):
         if found is None:
             raise unimplemented(f"variable {self.local_name} has no value")
         return tx.realize(found)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name != "cell_contents":
+            return super().var_getattr(tx, name)
+        if self.is_empty(tx):
+            raise observed(ValueError, "Cell is empty")
+        return self.contents(tx)
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        if name != "cell_contents":
+            super().var_setattr(tx, name, value)
+        tx.output.side_effects.store_attr(self, name, value)
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_cell(self)
@@ -227,6 +239,9 @@ class UserFunctionVariable(BaseUserFunctionVariable):
             return ConstantVariable(self.fn.__code__, guards=self.guards)
         if name == "__get__":
             return BoundBuiltinMethod(self, name, guards=self.guards)
+        if name == "__closure__":
+            cells = TupleVariable(self.closure(tx), guards=self.guards)
+            return cells if cells.items else ConstantVariable(None, guards=self.guards)
         if not self.has_attribute(tx, name):
             raise no_attribute(types.FunctionType, name)
         if self.source is None or (name in vars(types.FunctionType) and name not in _FACTS):
@@ -346,9 +361,8 @@ def existing_cell(
         if not isinstance(found.source, ClosureSource) or owner.source is None:
             owner.tell_apart()
         elif found.source.base != owner.source:
-            condition = (
-                f"{ClosureSource(owner.source, position, name).cell()} is {found.source.cell()}"
-            )
+            own = ClosureSource(owner.source, position, name)
+            condition = f"{own.cell.name()} is {found.source.cell.name()}"
             tx.output.install_guard(owner.source, GuardBuilder.EXPRESSION, name=condition)
         return found
     if owner.source is None:
@@ -578,11 +592,5 @@ class UserMethodVariable(BaseUserFunctionVariable):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return self.fn.call_function(tx, [self.obj, *args], kwargs)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.obj]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(types.MethodType)
-        codegen(self.fn)
-        codegen(self.obj)
-        codegen.call(2)
+    def recipe(self) -> Recipe:
+        return types.MethodType, self.fn, self.obj

@@ -192,9 +192,7 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         made = self._remaking
         if made is None:
             raise self.refuse("reconstruction")
-        codegen.load_callable(made.function)
-        codegen.foreach(self.parts())
-        codegen.call(len(made.names))
+        codegen.make(made.function, *self.parts())
 
     @property
     def _is_within_another(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from stepper import _C
@@ -25,6 +25,7 @@ from stepper.native.variables.exceptions import observed
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
+    from stepper.native.source import Recipe
 
 
 def store_in_dict(owner: object, name: str, value: object) -> None:
@@ -64,9 +65,6 @@ class InstanceDictVariable(HasBuiltinMethods, dicts.DictionaryVariable):
     def keeper(self) -> KeepsAttributes:
         """The object, as one that attributes are stored in."""
         return cast("KeepsAttributes", self.obj)
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.obj]
 
     def contains(self, tx: Translator, item: VariableTracker) -> bool:
         name = item.as_python_constant()
@@ -163,6 +161,5 @@ class InstanceDictVariable(HasBuiltinMethods, dicts.DictionaryVariable):
     def truth(self, tx: Translator) -> bool:
         return bool(self.known(tx).items)
 
-    def reconstruct(self, codegen: Any) -> None:
-        codegen(self.obj)
-        codegen.load_attr("__dict__")
+    def recipe(self) -> Recipe:
+        return getattr, self.obj, "__dict__"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import itertools
 import sys
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Reversible, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Self
 
@@ -33,6 +33,7 @@ from stepper.native.variables.sets import SetVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 
 @tracker_class
@@ -97,9 +98,6 @@ class ListIteratorVariable(IteratorVariable):
         kinds = order_of(self.base.python_type())
         return next(_ITERATORS[kind] for kind in kinds if kind in _ITERATORS)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.base]
-
     def _items(self, tx: Translator) -> Sequence[object]:
         base = tx.output.side_effects.latest(self.base)
         if isinstance(base, ConstantVariable):
@@ -145,15 +143,10 @@ class ListIteratorVariable(IteratorVariable):
             raise RestartAnalysis(self.place, Reason(reason, _ONE_ROUND))
         return -1 if self.index is None else self.index - (before.index or 0)
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(polyfills.iterated_from if self.index else iter)
-        if self.index is None:
-            codegen.build("BUILD_TUPLE", 0)
-        else:
-            codegen(self.base)
+    def recipe(self) -> Recipe:
         if self.index:
-            codegen.load_const(self.index)
-        codegen.call(2 if self.index else 1)
+            return polyfills.iterated_from, self.base, self.index
+        return iter, () if self.index is None else self.base
 
 
 @tracker_class
@@ -194,9 +187,6 @@ class ElementIteratorVariable(IteratorVariable):
             return type(reversed(view) if self.back else iter(view))
         return type(iter(set()))
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.base]
-
     def next_variable(self, tx: Translator) -> VariableTracker | None:
         if self.index is None:
             return None
@@ -223,14 +213,10 @@ class ElementIteratorVariable(IteratorVariable):
             # What is pending is done when the iterator is there.
             if each is not None and layout_of(codegen.tx, each) is not self.layout:
                 raise self.refuse("reconstruction, once keys have changed,")
-        codegen.load_callable(advanced)
-        if self.back:
-            codegen.load_callable(reversed)
-        codegen(self.base)
-        if self.back:
-            codegen.call(1)
-        codegen.load_const(-1 if self.index is None else self.index)
-        codegen.call(2)
+        super().reconstruct(codegen)
+
+    def recipe(self) -> Recipe:
+        return advanced, self.base, -1 if self.index is None else self.index, self.back
 
 
 _CHANGED: dict[type, str] = {
@@ -252,10 +238,10 @@ def layout_of(tx: Translator, base: VariableTracker) -> object:
     return base.layout
 
 
-def advanced(iterable: Iterable[object], count: int) -> object:
+def advanced(iterable: Reversible[object], count: int, back: bool = False) -> object:
     """An iterator of which so many values have been taken; -1: all. Nothing is captured under
     it."""
-    made = iter(iterable)
+    made = reversed(iterable) if back else iter(iterable)
     for _ in made if count < 0 else itertools.islice(made, count):
         pass
     return made
@@ -279,9 +265,6 @@ class CombinedIteratorVariable(IteratorVariable):
     def python_type(self) -> type:
         kind: type = self.function
         return kind
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return self.items
 
     def next_variable(self, tx: Translator) -> VariableTracker | None:
         values: list[VariableTracker] = []
@@ -320,13 +303,11 @@ class CombinedIteratorVariable(IteratorVariable):
             text = f"zip() argument {odd + 1} is {how} than argument{others}{odd}"
             raise observed(ValueError, text)
 
-    def reconstruct(self, codegen: Codegen) -> None:
+    def recipe(self) -> Recipe:
         made: Callable[..., object] = self.function
-        codegen.load_callable(partial(made, strict=True) if self.strict else made)
-        codegen.foreach(self.items)
         if self.function is enumerate:
-            codegen.load_const(self.count)
-        codegen.call(len(self.items) + (self.function is enumerate))
+            return made, *self.items, self.count
+        return partial(made, strict=True) if self.strict else made, *self.items
 
 
 def ask_length(tx: Translator, value: VariableTracker) -> None:

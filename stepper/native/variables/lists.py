@@ -27,6 +27,7 @@ from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
     from stepper.native.variables.base import TrackerOptions
 
 Operation = Callable[[object, object], object]
@@ -124,8 +125,7 @@ class TupleVariable(BaseListVariable):
     kind = tuple
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.foreach(self.items)
-        codegen.build("BUILD_TUPLE", len(self.items))
+        codegen.push(tuple(self.items))
 
 
 class SizeVariable(BaseListVariable):
@@ -139,11 +139,8 @@ class SizeVariable(BaseListVariable):
     def make(self, items: Sequence[VariableTracker], guards: Guards) -> VariableTracker:
         return SizeVariable(items, guards=guards)
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(torch.Size)
-        codegen.foreach(self.items)
-        codegen.build("BUILD_TUPLE", len(self.items))
-        codegen.call(1)
+    def recipe(self) -> Recipe:
+        return torch.Size, tuple(self.items)
 
 
 class ListVariable(BaseListVariable):
@@ -215,8 +212,7 @@ class ListVariable(BaseListVariable):
         return none if result is None else tx.realize(result).with_guards(self.guards)
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.foreach(self.items)
-        codegen.build("BUILD_LIST", len(self.items))
+        codegen.push(self.items)
 
 
 def _index(tx: Translator, value: VariableTracker) -> object:
@@ -260,10 +256,8 @@ class PartsVariable(_OfItems):
     ) -> VariableTracker:
         return call_of_constant(self, name, args, kwargs)
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(self.python_class)
-        codegen.foreach(self.items)
-        codegen.call(len(self.items))
+    def recipe(self) -> Recipe:
+        return self.python_class, *self.items
 
 
 class SliceVariable(PartsVariable):

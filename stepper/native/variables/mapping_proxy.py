@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import types
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
@@ -14,7 +13,8 @@ from stepper.native.variables.iter import iterate
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.protocols import Translator
+    from stepper.native.source import Recipe
 
 
 @handles(types.MappingProxyType)
@@ -32,9 +32,6 @@ class MappingProxyVariable(HasBuiltinMethods):
 
     base: VariableTracker
     """The mapping."""
-
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.base]
 
     def _newest(self, tx: Translator) -> VariableTracker:
         return tx.output.side_effects.latest(self.base)
@@ -68,7 +65,5 @@ class MappingProxyVariable(HasBuiltinMethods):
             raise self.refuse_method(name)
         return self._newest(tx).call_method(tx, name, args, kwargs)
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(types.MappingProxyType)
-        codegen(self.base)
-        codegen.call(1)
+    def recipe(self) -> Recipe:
+        return types.MappingProxyType, self.base

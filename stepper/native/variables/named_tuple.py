@@ -113,10 +113,7 @@ class NamedTupleVariable(TupleVariable):
     def reconstruct(self, codegen: Codegen) -> None:
         if self.cls is None:
             raise self.refuse("reconstruction")
-        codegen.load_callable(make_instance)
-        codegen(self.cls)
-        codegen.foreach(self.items)
-        codegen.call(1 + len(self.items))
+        codegen.make(make_instance, self.cls, *self.items)
 
 
 class NamedTupleMakerVariable(UserFunctionVariable):

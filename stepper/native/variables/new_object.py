@@ -26,7 +26,7 @@ from stepper.native.guards.class_dicts import (
 )
 from stepper.native.guards.originals import is_original
 from stepper.native.library import is_library
-from stepper.native.source import Source
+from stepper.native.source import Kept, Source
 from stepper.native.variables import containers
 from stepper.native.variables.base import (
     Arguments,
@@ -78,9 +78,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
     def begin(self, codegen: Codegen) -> None:
         """Push the object, empty."""
         base = containers.container_of(type(self.value)) or _maker_of(type(self.value))
-        codegen.load_callable(base.__new__)
-        codegen(self.cls)
-        codegen.call(1 + containers.write_given(codegen, self.held))
+        codegen.make(base.__new__, self.cls, *containers.given_to_make(self.held))
 
     def fill(self, codegen: Codegen, variable: str) -> None:
         """Store what the object has, which is in the variable."""
@@ -93,12 +91,8 @@ class NewObjectVariable(UserDefinedObjectVariable):
             containers.write_contents(codegen, held, base, variable, most)
         for name, value in stored.items():
             by = self.stores_by(name)
-            codegen.load_callable(by if by is store_in_dict else object.__setattr__)
-            codegen.emit("LOAD_FAST", variable)
-            codegen.load_const(name)
-            codegen(value)
-            codegen.call(3)
-            codegen.pop_top()
+            by = by if by is store_in_dict else object.__setattr__
+            codegen.do(by, Kept(variable), name, value)
 
 
 def _refused(cls: VariableTracker) -> Exception:

@@ -19,7 +19,7 @@ from stepper.native.array_calls import ArrayCall, Place, dtype_of
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import NUMPY
-from stepper.native.source import CallSource, Source
+from stepper.native.source import CallSource, Recipe, Source
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
 from stepper.native.variables.builtin_methods import IN_PLACE, BoundBuiltinMethod
 from stepper.native.variables.constant import ConstantVariable
@@ -28,7 +28,7 @@ from stepper.native.variables.lists import BaseListVariable, SliceVariable, Tupl
 from stepper.native.variables.tensor import GraphOutputVariable, TensorVariable
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.protocols import Translator
 
 _TAKING = """
     all amax amin angle any append arange argmax argmin argsort around array array_split asarray
@@ -141,13 +141,14 @@ class NumpyArrayVariable(VariableTracker):
             raise self.refuse_method(name)
         return call_numpy(tx, getattr(NUMPY.ndarray, name), [self, *args], kwargs)
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(torch.Tensor.numpy)
-        codegen.load_graph_output(self.proxy.node)
-        codegen.call(1)
-        if self.kind is not NUMPY.ndarray:
-            codegen.load_const(())
-            codegen.subscript()
+    def recipe(self) -> Recipe:
+        is_array = self.kind is NUMPY.ndarray
+        return torch.Tensor.numpy if is_array else number_of, self.proxy.node
+
+
+def number_of(tensor: torch.Tensor) -> object:
+    """The number of NumPy's that is in a tensor."""
+    return tensor.numpy()[()]
 
 
 def wrap_array(tx: Translator, source: Source, value: object) -> VariableTracker | None:

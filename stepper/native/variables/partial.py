@@ -24,11 +24,14 @@ from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 
-def make_partial(func: Any, args: tuple[object, ...], keywords: dict[str, object]) -> object:
+def make_partial(
+    func: Any, args: tuple[object, ...], names: tuple[str, ...], values: tuple[object, ...]
+) -> object:
     """A partial of these arguments; nothing is captured under it."""
-    return functools.partial(func, *args, **keywords)
+    return functools.partial(func, *args, **dict(zip(names, values, strict=True)))
 
 
 _C.set_skip(make_partial.__code__, "recursive")
@@ -62,8 +65,7 @@ class PartialKeywordsVariable(ConstDictVariable):
         return [self.partial]
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen(self.partial)
-        codegen.load_attr("keywords")
+        codegen.make(getattr, self.partial, "keywords")
 
 
 @tracker_class
@@ -108,16 +110,6 @@ class FunctoolsPartialVariable(VariableTracker):
         named = {key: tx.realize(value) for key, value in self.keywords.items()} | kwargs
         return tx.realize(self.func).call_function(tx, positional, named).with_guards(self.guards)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.func, *self.args, *self.keywords.values()]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(make_partial)
-        codegen(self.func)
-        codegen.foreach(self.args)
-        codegen.build("BUILD_TUPLE", len(self.args))
-        for key, value in self.keywords.items():
-            codegen.load_const(key)
-            codegen(value)
-        codegen.build("BUILD_MAP", len(self.keywords))
-        codegen.call(3)
+    def recipe(self) -> Recipe:
+        names, values = tuple(self.keywords), tuple(self.keywords.values())
+        return make_partial, self.func, tuple(self.args), names, values

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stepper.native import polyfills
-from stepper.native.exc import RestartAnalysis, Unsupported
+from stepper.native.exc import RestartAnalysis, Unsupported, unimplemented
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationNew,
@@ -15,11 +16,15 @@ from stepper.native.variables.base import (
     is_hashed_by_identity,
     tracker_class,
 )
+from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.iter import IteratorVariable, ask_length
+from stepper.native.variables.lists import TupleVariable
+from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 
 def make_iterator(
@@ -49,6 +54,8 @@ def call(
         return None  # a table would ask its class
     if (function := polyfills.FUNCTIONS.get(builtin)) is not None:
         return tx.interpret(function, args, kwargs)
+    if isinstance(builtin, type) and one_of(builtin, _ARRANGING):
+        return _arranged(tx, builtin, args, kwargs)
     if (function := polyfills.ITERATORS.get(builtin)) is not None:
         kind = builtin if isinstance(builtin, type) else getattr(builtin, "__self__")  # noqa: B009  # not all have it
         return make_iterator(tx, kind, function, args, kwargs)
@@ -59,6 +66,43 @@ def call(
             guards=inner.guards, mutation_type=AttributeMutationNew(),
         )  # fmt: skip
     return None
+
+
+_ARRANGING: tuple[type, ...] = (
+    itertools.product, itertools.combinations, itertools.combinations_with_replacement,
+    itertools.permutations,
+)  # fmt: skip
+
+
+_COUNTS = (int, bool, type(None))
+
+
+def _arranged(tx: Translator, kind: type, args: Arguments, kwargs: Keywords) -> VariableTracker:
+    """What one of these gives, which looks at the places of what it is given only."""
+    options = VariableTracker.propagate(args, list(kwargs.values()))
+    args = [*(each for name, each in kwargs.items() if name == "iterable"), *args]
+    counts = {name: each for name, each in kwargs.items() if name != "iterable"}
+    named = {name: each.as_python_constant() for name, each in counts.items()}
+    if named.get("repeat") == 0:
+        args = []  # nobody is asked
+    items: list[VariableTracker] = []
+    given: list[object] = []
+    for each in args:
+        if isinstance(each, ConstantVariable) and one_of(type(each.value), _COUNTS):
+            given.append(each.value)
+        else:
+            held = each.listed(tx)
+            given.append(range(len(items), len(items) + len(held)))
+            items += held
+    try:
+        arranged = kind(*given, **named)
+    except (TypeError, ValueError) as error:
+        raise unimplemented(f"{type(error).__name__}: {error}") from None
+    found: list[VariableTracker] = []
+    for places in arranged:
+        tx.spend(1)
+        found.append(TupleVariable([items[place] for place in places], **options))
+    return make_iterator(tx, kind, polyfills.given_by, [TupleVariable(found, **options)])
 
 
 @tracker_class
@@ -134,12 +178,6 @@ class PolyfilledCallableVariable(VariableTracker):
             raise self.refuse(f"assignment to attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [self.cls, *self.args, *self.kwargs.values()]
-
-    def reconstruct(self, codegen: Codegen) -> None:
-        if self.kwargs or self.kind.__dictoffset__:  # it may hold more than it was made of
-            raise self.refuse("reconstruction")
-        codegen.load_callable(self.kind)
-        codegen.foreach(self.args)
-        codegen.call(len(self.args))
+    def recipe(self) -> Recipe | None:
+        more = self.kwargs or self.kind.__dictoffset__  # it may hold more than it was made of
+        return None if more else (self.kind, *self.args)

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import CallSource, entry, member
+from stepper.native.source import CallSource, Kept, Recipe, Written, entry, member
 from stepper.native.variables.base import (
     Arguments,
     Guards,
@@ -29,6 +29,7 @@ from stepper.native.variables.base import (
     ValueMutationExisting,
     ValueMutationNew,
     VariableTracker,
+    trackers_among,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
@@ -39,8 +40,6 @@ from stepper.native.variables.dicts import (
     key_of,
     refuse_unhashable,
     tracker_of_key,
-    trackers_in,
-    write_key,
 )
 from stepper.native.variables.exceptions import ObservedException, observed
 from stepper.native.variables.folding import wrap_constant
@@ -308,19 +307,13 @@ class SetVariable(HasBuiltinMethods):
 
     def parts(self) -> Sequence[VariableTracker]:
         begun = [self.begun] if isinstance(self.begun, tuple) else []
-        keys = [*_keys_in((*begun, *self.steps))]
-        return [*trackers_in(keys), *(each for each in keys if isinstance(each, SetVariable))]
+        return [*trackers_among((*begun, *self.steps))]
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.begun is None:
-            codegen.build("BUILD_SET", 0)
-        elif isinstance(self.begun, frozenset):  # a constant
-            codegen.load_const(self.begun)
+        if isinstance(self.begun, frozenset):  # a constant
+            codegen.push(self.begun)
         else:
-            function, *given = self.begun
-            codegen.load_callable(function)
-            _push(codegen, given)
-            codegen.call(len(given))
+            codegen.make(*map(_as_it_was, self.begun or (set,)))
         if self.steps:
             made = codegen.temporary()
             codegen.store(made)
@@ -340,16 +333,12 @@ class SetVariable(HasBuiltinMethods):
     def write_steps(self, codegen: Codegen, variable: str) -> None:
         """Do all steps to the set in the variable, past all methods of its class."""
         for method, *given in self.steps:
-            codegen.load_callable(getattr(set, str(method)))
-            codegen.emit("LOAD_FAST", variable)
-            _push(codegen, given)
-            codegen.call(1 + len(given))
-            codegen.pop_top()
+            function = getattr(set, str(method))
+            codegen.do(function, Kept(variable), *map(_as_it_was, given))
 
-    def write_given(self, codegen: Codegen) -> int:
-        """Push what a class makes it of; how much that is."""
-        _push(codegen, self.begun[1:])
-        return len(self.begun) - 1
+    def given(self) -> Recipe:
+        """What a class makes it of."""
+        return tuple(map(_as_it_was, self.begun[1:]))
 
 
 def _key_of(tx: Translator, item: VariableTracker, among: Iterable[object] = ()) -> object:
@@ -487,13 +476,5 @@ def _keys_in(given: Iterable[object]) -> Iterator[object]:
             yield each
 
 
-def _push(codegen: Codegen, given: Sequence[object]) -> None:
-    for each in given:
-        if isinstance(each, SetVariable):
-            each.push_as_it_was(codegen)
-        elif isinstance(each, dict):
-            codegen.load_callable(dict.fromkeys)
-            write_key(codegen, tuple(each))
-            codegen.call(1)
-        else:
-            write_key(codegen, each)
+def _as_it_was(given: object) -> object:
+    return Written(given.push_as_it_was) if isinstance(given, SetVariable) else given

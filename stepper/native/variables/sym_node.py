@@ -138,7 +138,7 @@ class SymNodeVariable(VariableTracker):
         return self.specialized().call_method(tx, name, args, kwargs)
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_graph_output(self.proxy.node)
+        codegen.push(self.proxy.node)
 
 
 def has_value(number: torch.SymInt | torch.SymFloat | torch.SymBool) -> bool:

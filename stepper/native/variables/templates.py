@@ -14,7 +14,7 @@ from stepper.native.variables.polyfilled import make_iterator
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
-    from stepper.native.source import Source
+    from stepper.native.source import Recipe, Source
     from stepper.native.variables.base import Guards, TrackerOptions
 
 
@@ -63,10 +63,8 @@ class InterpolationVariable(_Fixed):
     kind = opcodes.INTERPOLATION
     names = ("value", "expression", "conversion", "format_spec")
 
-    def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(self.kind)
-        codegen.foreach(self.fields.values())
-        codegen.call(len(self.fields))
+    def recipe(self) -> Recipe:
+        return self.python_type(), *self.fields.values()
 
 
 class TemplateVariable(_Fixed):

@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from stepper.native.protocols import Codegen, Output, Translator
+    from stepper.native.source import Recipe
     from stepper.native.variables.base import TrackerOptions
 
 _METADATA = frozenset(
@@ -373,7 +374,7 @@ class TensorVariable(VariableTracker):
         return wrap_constant(found, self.guards)
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_graph_output(self.proxy.node)
+        codegen.push(self.proxy.node)
 
 
 @tracker_class
@@ -535,7 +536,7 @@ class GraphOutputVariable(VariableTracker):
         return self.proxy
 
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_graph_output(self.proxy.node)
+        codegen.push(self.proxy.node)
 
 
 class StructSequenceVariable(GraphOutputVariable):
@@ -548,17 +549,14 @@ class StructSequenceVariable(GraphOutputVariable):
     ) -> None:
         super().__init__(None, items, kind, **options)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return self.items
-
     def as_proxy(self) -> object:
         raise self.refuse("use in the graph")
 
+    def recipe(self) -> Recipe:
+        return self.kind, tuple(self.items)
+
     def reconstruct(self, codegen: Codegen) -> None:
-        codegen.load_callable(self.kind)
-        codegen.foreach(self.items)
-        codegen.build("BUILD_TUPLE", len(self.items))
-        codegen.call(1)
+        VariableTracker.reconstruct(self, codegen)
 
 
 def is_field(descriptor: object) -> bool:

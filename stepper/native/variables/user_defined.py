@@ -38,6 +38,7 @@ from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.source import (
     AttrSource,
+    CallSource,
     ConstantSource,
     GetItemSource,
     Source,
@@ -77,6 +78,7 @@ from stepper.native.variables.descriptors import (
     is_property,
     is_slot,
     runs_program,
+    stands_empty,
 )
 from stepper.native.variables.dicts import is_placed, is_plain_record, key_of
 from stepper.native.variables.exceptions import (
@@ -483,9 +485,12 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             try:
                 value = descriptor.__get__(self.value)  # type: ignore[attr-defined]  # both have it
             except AttributeError as error:
-                if self.is_new:
-                    raise observed(AttributeError, str(error), name=name) from None
-                raise self.refuse(f"attribute {name}") from None
+                if not self.is_new:
+                    found = CallSource(self._source(), stands_empty, (name,))
+                    install = tx.output.install_guard
+                    told = install(found, GuardBuilder.EXPRESSION, name=found.name())
+                    tx.output.chosen(told)
+                raise observed(AttributeError, str(error), name=name) from None
             return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
         return self._described(tx, name, descriptor)
 
@@ -524,10 +529,11 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             return UserMethodVariable(function, self, source=own, **options)
         if type(found) in METHODS_OF_C:
             known = containers.inherits(whole, name, start)
+            polyfill = containers.polyfill_of(whole, found)
             if found is REDUCE and is_reduced_plainly(whole):
                 tx.output.chosen(tx.build(MAKER, polyfills.NEW_OBJECT).guards)
                 return BoundBuiltinMethod(self, name, guards=self.guards)
-            given = (self, name, first is kind, known)
+            given = (self, name, first is kind, known, polyfill)
             return containers.InheritedMethodVariable(*given, guards=self.guards)
         if has(type(found), "__get__"):
             return self._described(tx, name, found)
@@ -695,8 +701,11 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return self.attribute_of_class(tx, name)
 
     def has_special(self, name: str) -> bool:
-        """Whether its class has such a method, written in Python."""
-        return type(lookup(type(self.value), name)) is types.FunctionType
+        """Whether its class has such a method, written in Python, or one that stands for it."""
+        found = lookup(type(self.value), name)
+        if type(found) in METHODS_OF_C:
+            return containers.polyfill_of(type(self.value), found) is not None
+        return type(found) is types.FunctionType
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
         if module_of(type(self.value)) == "typing":

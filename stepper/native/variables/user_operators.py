@@ -10,6 +10,7 @@ classes of constants and containers, which know nothing of the program's.
 from __future__ import annotations
 
 import operator
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
@@ -88,7 +89,9 @@ def user_operator(
             continue  # a list comes last
         if operation is operator.imul and one is b and users[0] and one_of(owner, _REPEATED):
             continue  # CPython asks no sequence there
-        if one_of(owner, (list, tuple, dict, *_SETS)) and name in _OF_CONTAINERS:
+        compares = owner is deque and operation in _COMPARES
+        known = one_of(owner, (list, tuple, dict, *_SETS)) and name in _OF_CONTAINERS
+        if known or compares:
             if (found := _of_container(tx, owner, name, one, other)) is not None:
                 return found
         elif isinstance(one, UserDefinedObjectVariable):
@@ -109,19 +112,22 @@ def user_operator(
 
 
 def refuse_operands(operation: Callable[..., object], *sides: VariableTracker) -> None:
-    """Have the error be raised of which the text names the classes, where all have been asked:
-    sequences and texts have more to say."""
-    stand_ins = []
+    """Have the error be raised of which the text names the classes, where all have been asked."""
+    stand_ins: list[object] = []
     for each in sides:
-        if isinstance(each, UserDefinedObjectVariable):
-            kind = each.python_type()
-            if containers.container_of(kind) or issubclass(kind, str | bytes):
-                return
-            stand_ins.append(type(_C.class_name(kind), (), {})())
-        elif each.python_type() in (int, float, bool, complex, type(None)):
+        kind = each.python_type()
+        if one_of(kind, (int, float, bool, complex, type(None))):
             stand_ins.append(each.as_python_constant())
+        elif isinstance(each, containers.BareDictVariable):
+            return  # it is no dictionary's class that is named
+        elif one_of(kind, containers.MAKERS) and operation is not operator.mod:
+            stand_ins.append(kind())
+        elif not isinstance(each, UserDefinedObjectVariable) or (
+            containers.container_of(kind) or issubclass(kind, str | bytes)
+        ):
+            return  # sequences and texts have more to say
         else:
-            return
+            stand_ins.append(type(_C.class_name(kind), (), {})())
     try:
         operation(*stand_ins)
     except TypeError as error:
@@ -156,8 +162,9 @@ def _answer(
         if equal is None:
             return None
         return ConstantVariable(not equal.truth(tx), guards=equal.guards)
-    inherited = containers.inherits(type(one.value), name) and not name.startswith("__i")
-    if inherited or not (one.has_special(name) or containers.inherits(type(one.value), name)):
+    kind = type(one.value)
+    inherited = containers.inherits(kind, name) and not name.startswith("__i")
+    if inherited or not (one.has_special(name) or containers.inherits(kind, name)):
         raise one.refuse_method(name)
     said = one.special(tx, name, [other])
     nothing = isinstance(said, ConstantVariable) and said.value is NotImplemented

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import operator
 import weakref
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from stepper.native.bytecode.bytecode_analysis import argument_count
@@ -39,6 +38,7 @@ from stepper.native.variables.user_defined import UserDefinedVariable
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
+    from stepper.native.source import Recipe
 
 _TARGETS = (
     UserDefinedVariable, TensorVariable, SetVariable, UserFunctionVariable,
@@ -88,16 +88,14 @@ class WeakReferenceVariable(VariableTracker):
         source = CallSource(self.source, operator.call)
         return tx.build(source, self.value()).with_guards(self.guards)
 
-    def parts(self) -> Sequence[VariableTracker]:
-        return [] if self.target is None else [self.target]
+    def recipe(self) -> Recipe | None:
+        return None if self.target is None else (weakref.ReferenceType, self.target)
 
     def reconstruct(self, codegen: Codegen) -> None:
         assert self.target is not None
         if self.target.source is None and not codegen.is_shared(self.target):
             raise RestartAnalysis(self.place, _LET_GO)
-        codegen.load_callable(weakref.ReferenceType)
-        codegen(self.target)
-        codegen.call(1)
+        super().reconstruct(codegen)
 
 
 _LET_GO = "a weak reference to what the frame makes and lets go"

@@ -7,6 +7,7 @@ import copy
 import inspect
 import io
 import traceback
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 from unittest import mock
@@ -74,7 +75,7 @@ def same(a: Any, b: Any) -> bool:
         return all(getattr(a, fact) == getattr(b, fact) for fact in facts) and bool(
             a.tobytes() == b.tobytes()
         )
-    if isinstance(a, list | tuple):
+    if isinstance(a, list | tuple | deque):
         return len(a) == len(b) and all(map(same, a, b))
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)

@@ -23,6 +23,7 @@ from stepper.native.bytecode import opcodes
 from stepper.native.versions import group_tensors
 from tests.engines.native.polyfill_objects import length_asked, matched_class, matched_keys
 
+deque = collections.deque
 ANY_ALL = (
     "f([])", "f([0, 1, 0])", "f([nan])", "f(Given(Num(0), Num(1), Num(0)))",
     "f(Given(Num(1), ValueError('x'), Num(0)))", "f(Given(Num(0), ValueError('x'), Num(0)))",
@@ -218,6 +219,37 @@ METHODS: dict[object, tuple[str, ...]] = {
             "f({1: 2, 2: 3}.keys(), [Num(1), Num(2)])",
             "changed({1: 2}.keys(), lambda view: f(view, view))", "f({1: 2}.keys(), {1: 2, 3: 4})",
             "f({}.keys(), Given(1))", "f({1: 2}.keys(), Sized(1, 2))",
+        ),
+    ),
+    deque.insert: (
+        "changed(deque([1, 2]), lambda row: f(row, 1, 3))",
+        "changed(deque([1, 2]), lambda row: f(row, -9, 3))",
+        "changed(deque([1, 2], 3), lambda row: f(row, 9, 3))",
+        "changed(deque([1, 2], 2), lambda row: f(row, 0, 3))", "f(deque(), 'a', 1)", "f([], 0, 1)",
+        "f(deque(), 0)",
+    ),
+    **dict.fromkeys(
+        (deque.copy, deque.__copy__),
+        (
+            "f(deque([1, 2]))", "f(deque([1, 2], 2)).maxlen", "f(deque(), 1)", "f([])",
+            "changed(deque([[]]), lambda row: f(row)[0] is row[0])",
+        ),
+    ),
+    deque.__add__: (
+        "f(deque([1]), deque([2]))", "f(deque([1, 2], 2), deque([3]))", "f(deque([1]), [2])",
+        "changed(deque([1], 3), lambda row: f(row, row).maxlen)", "f(deque())",
+    ),
+    deque.__imul__: (
+        "changed(deque([1, 2]), lambda row: f(row, 2) is row)",
+        "changed(deque([1, 2], 3), lambda row: f(row, 2) is row)",
+        "changed(deque([1, 2]), lambda row: f(row, -1) is row)", "f(deque([1]), 'a')",
+        "f(deque([1]), True)",
+    ),
+    **dict.fromkeys(
+        (deque.__mul__, deque.__rmul__),
+        (
+            "f(deque([1, 2]), 2)", "f(deque([1, 2], 3), 2)", "f(deque([1]), 0)",
+            "f(deque([1]), 'a')", "f(deque([1]))",
         ),
     ),
     torch.Tensor.new: (
@@ -436,6 +468,11 @@ ITERATORS: dict[object, tuple[str, ...]] = {
         "[(key, list(group)) for key, group in f([Says(0), Says(1)])] and 0",
         "[take(group, 1) for _, group in f(Given(1, 1, 1, 2))]",
     ),
+    type(itertools.tee([])[0]): (),
+}  # fmt: skip
+"""By builtin, as `polyfills.ITERATORS` has it. What `tee` makes is made by it alone."""
+
+ARRANGED: dict[object, tuple[str, ...]] = {
     itertools.product: (
         "list(f())", "list(f([1, 2], 'ab'))", "list(f([1, 2], repeat=2))",
         "list(f([1, 2], repeat=0))", "f([1], repeat=-1)", "f([1], repeat='a')",
@@ -453,9 +490,8 @@ ITERATORS: dict[object, tuple[str, ...]] = {
         *_CHOICES, "list(f([1, 2, 3]))", "list(f([]))", "list(f([1, 2], r=None))",
         "list(f(Given(1, 2)))",
     ),
-    type(itertools.tee([])[0]): (),
 }  # fmt: skip
-"""By builtin, as `polyfills.ITERATORS` has it. What `tee` makes is made by it alone."""
+"""What is called with the places of what it is given."""
 
 FUNCTIONS[itertools.tee] = (
     "all_of(f([1, 2]))", "f([], 0)", "all_of(f('ab', 3))", "in_turn(f(Given(1, 2)), 3)",

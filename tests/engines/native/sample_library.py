@@ -14,7 +14,7 @@ import graphlib
 import operator
 import typing
 import weakref
-from collections import Counter
+from collections import Counter, deque
 
 import torch
 import torch.nn.functional as F
@@ -247,3 +247,100 @@ def held_weakly(x):
 @sample(T(3))
 def method_by_class(x):
     return x * HOLDER.measured(3) + HOLDER.measured("a")
+
+
+# --- deques, cells, slots, and operands that do not fit
+
+
+def error_of(function):
+    try:
+        return function()
+    except (AttributeError, IndexError, RuntimeError, TypeError) as error:
+        return type(error).__name__, str(error)
+
+
+class Queue(deque):
+    def doubled(self):
+        self *= 2
+        return self
+
+
+@sample(T(3), deque([1, 2, 3], maxlen=5), Queue([1, 2]))
+def deques_as_sequences(x, given, own):
+    given.insert(1, 9)
+    given.insert(-1, 8)
+    full = error_of(lambda: given.insert(0, 7))
+    last = deque([x, x + 1, x + 2], 2)
+    copied = last.copy()
+    copied *= 2
+    own.insert(1, 7)
+    own.doubled()
+    compared = deque("abc") < deque("abd"), deque([1]) == deque([1], 3), deque([1]) == [1]
+    joined = last + copied, deque([1]) * 2, 2 * deque([3], 1)
+    return sum(last), full, given, copied.maxlen, joined, own, compared
+
+
+def counting():
+    count = 0
+
+    def counter(x):
+        nonlocal count
+        count += 1
+        return x * count
+
+    return counter
+
+
+COUNTER = counting()
+
+
+@sample(T(3))
+def cells_of_a_function(x):
+    y = COUNTER(x) + COUNTER(x)
+    (cell,) = COUNTER.__closure__
+    seen = cell.cell_contents, type(cell).__name__, cell is COUNTER.__closure__[0]
+    cell.cell_contents = 0
+    z = COUNTER(x)
+    cell.cell_contents = 0
+    return y, z, seen, error_of.__closure__
+
+
+class Slotted:
+    __slots__ = ("a", "b")
+
+    def __init__(self, a):
+        self.a = a
+
+
+@sample(T(3), Slotted(2))
+def slot_that_is_empty(x, slotted):
+    found = error_of(lambda: slotted.b), hasattr(slotted, "b"), getattr(slotted, "b", 4)
+    slotted.b = 3
+    return x * slotted.a * slotted.b, found
+
+
+@sample(T(3), [1], {2}, {"a": 1})
+def operands_that_do_not_fit(x, numbers, names, table):
+    told = [
+        error_of(lambda: numbers - names),
+        error_of(lambda: names | numbers),
+        error_of(lambda: table + table),
+        error_of(lambda: table < names),
+        error_of(lambda: {1: x} | [x]),
+        error_of(lambda: [1] + (2,)),
+        error_of(lambda: None + [1]),
+    ]
+    return x + len(told), told
+
+
+def raise_again():
+    raise
+
+
+@sample(T(3))
+def nothing_to_raise_again(x):
+    outside = error_of(raise_again)
+    try:
+        raise TypeError("another")
+    except TypeError:
+        return x + 1, outside, error_of(raise_again)

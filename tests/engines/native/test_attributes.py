@@ -628,3 +628,31 @@ def asks_iterators(x: Any) -> Any:
 def test_what_iterators_have_is_one_graph() -> None:
     explanation = check(asks_iterators, torch.ones(2))
     assert (explanation.graph_count, explanation.breaks) == (1, [])
+
+
+def test_whether_a_slot_is_empty_is_asked_at_each_call() -> None:
+    captured = native.optimize(run_graph)(lambda slotted, x: x * getattr(slotted, "b", 2))
+    slotted, x = Slotted.__new__(Slotted), torch.ones(2)
+    assert captured(slotted, x).tolist() == [2, 2]
+    slotted.b = 5
+    assert captured(slotted, x).tolist() == [5, 5]
+    del slotted.b
+    assert captured(slotted, x).tolist() == [2, 2]
+
+
+def test_what_a_cell_holds_is_read_and_written_from_outside() -> None:
+    n = 3
+
+    def inner() -> int:
+        return n
+
+    def outer(x: Any) -> Any:
+        cell = inner.__closure__[0]  # type: ignore[index]  # it has one
+        before = cell.cell_contents
+        cell.cell_contents = before + 1
+        return x * before + inner()
+
+    captured = native.optimize(run_graph)(outer)
+    for before in (3, 4, 5):
+        assert captured(torch.ones(1)).tolist() == [2 * before + 1]
+        assert n == before + 1

@@ -25,6 +25,7 @@ NAMES = {**vars(cases), **vars(objects)}
 TABLES = ("FUNCTIONS", "METHODS", "OPERATIONS", "ITERATORS", "CALLABLES")
 """Of the polyfills, and of their cases."""
 INTERPRETED = {name for name in polyfills.__all__ if name.islower()} - {
+    "given_by",
     "is_polyfill",
     "iterated_from",
 }
@@ -105,14 +106,16 @@ def _of(kind: type | None, stands_in: Callable[..., Any]) -> Callable[..., Any]:
     return stands_in if kind is None else call
 
 
-def _rows_with_sets() -> Iterator[Any]:
+def _rows_without_a_polyfill() -> Iterator[Any]:
     for key, calls in cases.WITH_SETS.items():
         yield pytest.param(key[0], None, calls, id=_named("OPERATIONS", key))
+    for kind, calls in cases.ARRANGED.items():
+        yield pytest.param(kind, None, calls, id=_named("ITERATORS", kind))
 
 
 EACH = pytest.mark.parametrize(("original", "stands_in", "calls"), [*_rows()])
 CAPTURED = pytest.mark.parametrize(
-    ("original", "stands_in", "calls"), [*_rows(), *_rows_with_sets()]
+    ("original", "stands_in", "calls"), [*_rows(), *_rows_without_a_polyfill()]
 )
 
 

@@ -210,11 +210,11 @@ class NameInstructions(Translator):
         install = self.output.install_guard
         guards = install(source, GuardBuilder.EXPRESSION, name=source.missing())
         if name not in self.f_builtins:
-            builtin = BuiltinSource(name, self.f_builtins)
+            builtin = BuiltinSource(name, namespace=self.f_builtins)
             guards |= install(builtin, GuardBuilder.EXPRESSION, name=builtin.missing())
             self.output.chosen(guards)
             raise observed(NameError, f"name {name!r} is not defined", name=name)
-        found = self.build(BuiltinSource(name, self.f_builtins), self.f_builtins[name])
+        found = self.build(BuiltinSource(name, namespace=self.f_builtins), self.f_builtins[name])
         return found.with_guards(guards)
 
     def _global_source(self, name: str) -> GlobalSource:
@@ -234,7 +234,7 @@ class NameInstructions(Translator):
             module = sys.modules[inst.argval.partition(".")[0]]
         elif any(name not in vars_of(module) for name in wanted):
             raise unimplemented(f"import from {inst.argval}, which may import a module of it")
-        importer = BuiltinSource("__import__", self.f_builtins)
+        importer = BuiltinSource("__import__", namespace=self.f_builtins)
         if self.f_builtins.get("__import__") is not _IMPORT:
             raise unimplemented("an import by a function that is not Python's own")
         self.output.install_guard(importer, GuardBuilder.BUILTIN_MATCH, _IMPORT)

@@ -15,6 +15,7 @@ from stepper.native.variables.exceptions import (
     ExceptionVariable,
     TracebackVariable,
     is_exception_class,
+    observed,
     raised,
 )
 from stepper.native.variables.lists import TupleVariable
@@ -46,7 +47,7 @@ class RaisingInstructions(Translator):
         if not inst.argval:
             current = self.handled_exception()
             if current is None:
-                raise unimplemented("RuntimeError: no active exception to raise again")
+                raise observed(RuntimeError, "No active exception to reraise")
             raise raised(current, again=True)
         cause = self.pop() if inst.argval == 2 else None
         value = self._exception(self.pop())
