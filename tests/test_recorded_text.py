@@ -186,6 +186,7 @@ IN_ANALYSIS = {
         "_lookup": "Python's qualified names",
     },
     "getters.py": {
+        "read_as": "CPython's names of instructions",
         "getter_of": "a step of torch's sources",
         "_called_on": "Python's: a qualified name",
         "_asked_for": "CPython's: what an instruction is about",
@@ -211,6 +212,9 @@ IN_ANALYSIS = {
         "compared_with": "an expression of the user's",
     },
     "guarded.py": {
+        "_begins": "the user's: an expression",
+        "_compares": "the compiler's: a guard's code",
+        "_without_alias": "the compiler's: a guard's code",
         "": "an expression of the user's",
         "_as_member": "a step of torch's sources",
         "_by_place": "the compiler's: a guard's code",

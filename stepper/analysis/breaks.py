@@ -77,7 +77,7 @@ _METACLASSES = frozenset({"type", "ABCMeta", "EnumType", "EnumMeta"})
 """Those with no `__call__` of their own that would set anything."""
 _LEFT = "___stack"
 """How the names begin for what stands on the stack where a graph breaks."""
-_NULL = "NullVariable"
+NULL = "NullVariable"
 """What stands there below a function; the native engine counts it in these names."""
 _OF_PYTHONS_NUMBERS = frozenset({"float64", "int64"})
 """The dtypes of tensors of which the compiler knows a number as it knows one of Python's."""
@@ -592,9 +592,9 @@ class _Reader:
         for depth, (frame, ip) in enumerate(self._way_to(found), 1):
             values = (state.values.get(each) for each in state.frames[-depth].stack)
             left = [
-                None if value.cls == _NULL else function_of(state, value)
+                None if value.cls == NULL else function_of(state, value)
                 for value in values
-                if value is not None and not (value.cls == _NULL and counts_no_null)
+                if value is not None and not (value.cls == NULL and counts_no_null)
             ]
             after = self._going_on((frame.code, ip))
             if after is not None:

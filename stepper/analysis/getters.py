@@ -43,6 +43,36 @@ class Getter(msgspec.Struct, frozen=True):
     """Whether it has handled that a container has no such item, which no guard is on."""
 
 
+def read_as(recording: Recording, item: Translation, path: Path) -> Path:
+    """A path with an attribute as what its reading gave, where that is somewhere else: a field of
+    a named tuple is one of its elements."""
+    attempts = recording.attempts(item.id)
+    names = {step[1:]: at for at, step in enumerate(path.steps) if step.startswith(".")}
+    if not attempts or not names:
+        return path
+    end = attempts[-1].last_moment or recording.newest
+    for moment in recording.moments(attempts[-1].first_moment, end):
+        row = recording.code(recording.frame(moment.frame).code).instructions[moment.ip]
+        name = row.argrepr.rpartition(" ")[2]
+        if row.opname != "LOAD_ATTR" or name not in names or not recording.has(moment.id + 1):
+            continue
+        at = names[name]
+        owner = Path(path.root, path.steps[:at], path.globally)
+        before, after = recording.state(moment.id), recording.state(moment.id + 1)
+        read = before.values.get(before.top.stack[-1]) if before.top.stack else None
+        gives = after.values.get(after.top.stack[-1]) if after.top.stack else None
+        other = path_of(gives.source) if gives is not None and gives.source else None
+        if (
+            read is None
+            or other is None
+            or not any(same(owner, each) for each in meant(read.source))
+        ):
+            continue
+        if other.before.steps == owner.steps and other.root == owner.root:
+            return Path(other.root, (*other.steps, *path.steps[at + 1 :]), other.globally)
+    return path
+
+
 def getter_of(
     recording: Recording, item: Translation, path: Path, guards: list[Guard]
 ) -> Getter | None:

@@ -14,7 +14,8 @@ import fnmatch
 import math
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import msgspec
@@ -50,6 +51,7 @@ _CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
 _WORDED_OTHERWISE = frozenset({"TENSOR_MATCH", "TYPE_MATCH", "DICT_MANAGER"})
 """Checks whose words in a lookup are others than those of the guard that makes them: it has hints,
 or is told of nothing but the marks of a tensor."""
+_NO_TYPES: Mapping[str, str] = MappingProxyType({})
 _CLASS_NAME = re.compile(r"type=<class '(?:[^']*\.)?(\w+)'>")
 """How a guard on a type names it."""
 
@@ -137,15 +139,17 @@ def matching(recording: Recording, wanted: str, entry: str = "") -> list[Matched
     return found
 
 
-def of_class(path: Path, guards: Sequence[Guard]) -> tuple[Path, str] | None:
+def of_class(
+    path: Path, guards: Sequence[Guard], types: Mapping[str, str] = _NO_TYPES
+) -> tuple[Path, str] | None:
     """A path that begins at a class by its name, e.g. `Model.scale`, by way of the first value that
-    must be an instance of it, and that value; None: no guard asks for one."""
+    must be an instance of it, and that value; None: no guard asks for one. `types`: the classes of
+    values by their sources, as recorded."""
     for guard in guards:
         instance = path_of(guard.source) if guard.kind == "TYPE_MATCH" else None
         names = (_CLASS_NAME.search(part) for part in guard.code)
-        if instance is not None and any(
-            each is not None and each[1] == path.root for each in names
-        ):
+        named = any(each is not None and each[1] == path.root for each in names)
+        if instance is not None and (named or types.get(guard.source) == path.root):
             steps = (*instance.steps, "type()", *path.steps)
             return Path(instance.root, steps, instance.globally), guard.source
     return None

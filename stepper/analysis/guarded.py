@@ -16,7 +16,7 @@ from functools import lru_cache
 import msgspec
 
 from stepper.analysis.conditions import SHAPE_ENV, Left, left_by
-from stepper.analysis.getters import Getter, getter_of
+from stepper.analysis.getters import Getter, getter_of, read_as
 from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of, of_class
 from stepper.analysis.handed_on import inlined_anywhere, inlined_as, names_inside, spelling
@@ -68,15 +68,25 @@ _TYPED = frozenset(
 )  # fmt: skip
 """Kinds that pass for values of one type only."""
 _CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
-_LENGTHS = frozenset({"SEQUENCE_LENGTH", "DICT_KEYS_MATCH", "MAPPING_KEYS_CHECK", *_CONSTANTS})
+_ALL_KEYS = frozenset({"DICT_KEYS", "DICT_KEYS_MATCH"})
+_LENGTHS = frozenset(
+    {"LIST_LENGTH", "SEQUENCE_LENGTH", "MAPPING_KEYS_CHECK", *_ALL_KEYS, *_CONSTANTS}
+)
 """Kinds that pass for values of one length only."""
 _TENSORS = frozenset({"TENSOR_MATCH"})
 _CODES = frozenset({"CLOSURE_MATCH"})
 _OWN = re.compile(r"\.__dict__$")
-_CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "DICT_KEYS_MATCH", "HASATTR", HIDING})
+_CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "HASATTR", HIDING, *_ALL_KEYS})
 """Kinds that look whether a part is there."""
+_NUMBER = ".value"
+_EQUAL = re.compile(r".* == \d+")
+_MODULE_CHECKS = ("___check_nn_module(", "not ___has_hooks(")
+_OF_MODULES = frozenset(
+    {".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks",
+     "._backward_pre_hooks"}
+)  # fmt: skip
 _SELF = "self"
-_OTHER_PARTS = _CONTAINS - {"DICT_KEYS_MATCH"}
+_OTHER_PARTS = _CONTAINS - _ALL_KEYS
 """Those that look at one part, and so not at what leads to another one."""
 
 
@@ -191,11 +201,20 @@ def asked(recording: Recording, expression: str, function: str = "") -> list[Gua
 
 
 def _as_told(recording: Recording, item: Translation, expression: str) -> Path | None:
-    """The path of what an entry's guards look at that answers call so, as the call that has left it
-    on the stack, say; None: there is no such."""
+    """The path of what an entry's guards look at that answers call so, or of a part of it, as the
+    call that has left it on the stack, say; None: there is no such."""
     spell = spelling(recording, item)
-    sources = (guard.source for guard in guards_of(recording, item))
-    return next((path_of(each) for each in sources if each and spell(each) == expression), None)
+    sources = {guard.source for guard in guards_of(recording, item)} - {""}
+    longest, source = max(
+        ((len(told), each) for each in sources if _begins(expression, told := spell(each))),
+        default=(0, ""),
+    )
+    return path_of(f"{source}{expression[longest:]}") if source else None
+
+
+def _begins(expression: str, told: str) -> bool:
+    """Whether an expression is that of a value, or of a part of it."""
+    return expression.startswith(told) and expression[len(told) : len(told) + 1] in ("", ".", "[")
 
 
 def asked_of(recording: Recording, item: Translation, expression: str) -> Guarded | None:
@@ -203,6 +222,8 @@ def asked_of(recording: Recording, item: Translation, expression: str) -> Guarde
     guarded."""
     path = path_of(expression)
     known = None if path is None else _in_entry(recording, item, path)
+    if path is not None and known is not None and not known.near and known.around:
+        known = _in_entry(recording, item, read_as(recording, item, path))
     if known is None or not known.near:
         told = _as_told(recording, item, expression)
         known = known if told is None else _in_entry(recording, item, told)
@@ -297,10 +318,12 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         if why_unchecked(guard):
             if any(path.leads_to(each) for each in about):
                 unchecked.append(guard)
-        elif _any_same(path, about):
+        elif _any_same(path, about) or (guard.kind in _CONSTANTS and _is_element(path, about)):
             by.append(guard)
         elif of is not None and guard.kind in kinds and any(_any_same(each, about) for each in of):
             through.append(guard)
+        elif path.steps and _any_same(path.before, about) and _compares(path.steps[-1], guard):
+            by.append(guard)
         elif path.steps and _any_same(path.before, about) and _asks_for(path.steps[-1], guard):
             presence.append(guard)
         elif any(path.leads_to(each) for each in about):
@@ -351,7 +374,8 @@ def _without_alias(path: Path, guards: list[Guard]) -> Path:
         if guard.kind == "DUPLICATE_INPUT" and (alias := path_of(guard.source)) is not None:
             others = [
                 found
-                for each in expressions_in(" and ".join(guard.code))
+                for part in guard.code
+                for each in part.split(" is ")
                 if (found := path_of(each)) is not None and not same(found, alias)
             ]
             if others and len(path.steps) > len(alias.steps) and alias.leads_to(path):
@@ -374,7 +398,9 @@ def _called_inside(
     outer = path_of(found[0]) if len(found) == 1 else None
     if outer is not None:
         return Path(outer.root, (*outer.steps, *path.steps), outer.globally), found[0], ""
-    known = of_class(path, guards)
+    begin = recording.state(item.first_moment)
+    given = filter(None, map(begin.values.get, begin.frames[0].locals.values()))
+    known = of_class(path, guards, {each.source: each.type for each in given})
     return (path, "", "") if known is None else (known[0], "", known[1])
 
 
@@ -428,11 +454,19 @@ def _is_dict(path: Path, guards: list[Guard]) -> bool:
     )
 
 
+def _compares(step: str, guard: Guard) -> bool:
+    """Whether a guard on a module looks at its mode, or at a dictionary of its hooks, too: the
+    native engine asks all of that at once. Or one on a member of an enumeration at its number."""
+    if step == _NUMBER:
+        return guard.kind == "EXPRESSION" and any(map(_EQUAL.fullmatch, guard.code))
+    return step in _OF_MODULES and any(part.startswith(_MODULE_CHECKS) for part in guard.code)
+
+
 def _asks_for(step: str, guard: Guard) -> bool:
     """Whether a guard looks if its value has that attribute or that key."""
     if guard.kind not in _CONTAINS:
         return False
-    if guard.kind == "DICT_KEYS_MATCH":
+    if guard.kind in _ALL_KEYS:
         return step.startswith("[")
     return any(_part_asked_for(each) == step for each in guard.code)
 
@@ -503,7 +537,7 @@ def _stores(recording: Recording, code: int, name: str) -> bool:
 
 def _looks_at(guard: Guard) -> tuple[Path, ...]:
     """What a guard looks at: its source, and for conditions on several values each of them."""
-    if guard.source:
+    if guard.source and path_of(guard.source) is not None:
         return meant(guard.source)
     return tuple(
         found for part in guard.code for each in expressions_in(part) for found in meant(each)
@@ -515,6 +549,14 @@ def _any_same(path: Path, others: Iterable[Path]) -> bool:
         if same(path, each):
             return True
     return False
+
+
+def _is_element(path: Path, others: Iterable[Path]) -> bool:
+    """Whether it is an element of one of these: of a constant, each is compared with it."""
+    return any(
+        each.leads_to(path) and all(step[0] == "[" for step in path.steps[len(each.steps) :])
+        for each in others
+    )
 
 
 def _property(path: Path) -> tuple[tuple[Path, ...] | None, Aspect | None, frozenset[str]]:

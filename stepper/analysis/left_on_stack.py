@@ -11,7 +11,7 @@ import re
 
 import msgspec
 
-from stepper.analysis.breaks import break_before
+from stepper.analysis.breaks import NULL, break_before
 from stepper.analysis.sites import Site, made_at, site_at, way_to
 from stepper.analysis.sources import spelled
 from stepper.client.text import clip, expression_text, one_line
@@ -57,16 +57,19 @@ def slots(recording: Recording, item: Translation) -> list[Left]:
     own = recording.state(item.first_moment).frames[0].locals
     numbers = sorted(int(match[1]) for match in map(_LEFT.fullmatch, own) if match)
     *_, site = way_to(recording, found.moment)
-    if numbers != [*range(len(numbers))] or not recording.has(site.moment):
+    with_null = not recording.facts.capabilities.dynamo_config
+    gaps = numbers != [*range(len(numbers))] and not with_null
+    if not numbers or gaps or not recording.has(site.moment):
         return []
-    state = recording.state(site.moment)
-    stack = [value for value in _stack(state) if value.cls != "NullVariable"]
-    below = [_below(recording, found, value) for value in stack]
+    stack = _stack(recording.state(site.moment))
+    kept = [value for value in stack if with_null or value.cls != NULL]
+    below = [_below(recording, found, value) for value in kept]
     if not site.instruction.opname.startswith(_NO_RESULT):
-        below[len(numbers) - 1 :] = [Left("", _written(recording, site))]
+        below[numbers[-1] :] = [Left("", _written(recording, site))]
     return [
-        msgspec.structs.replace(each, name=f"___stack{at}")
-        for at, each in zip(numbers, below, strict=False)
+        msgspec.structs.replace(below[at], name=f"___stack{at}")
+        for at in numbers
+        if at < len(below)
     ]
 
 

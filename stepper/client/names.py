@@ -30,7 +30,7 @@ _BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
 _SIZE = re.compile(r"\.size\(\)\[(\d+)\]")
 _VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
 """A variable of the environment, of which `os.environ` keeps the name as bytes."""
-_CALLS = (".__getitem__(", "___bare(", "___viewed(", "___entry(")
+_CALLS = (".__getitem__(", "___bare(", "___call(", "___viewed(", "___entry(")
 """What stands in sources that a compiler reads past a class's own methods."""
 _STEPS = re.compile(r"_(?:dict_)?(?:modules|parameters|buffers)_(?=[a-zA-Z0-9])")
 
@@ -72,6 +72,8 @@ class _Plain(ast.NodeTransformer):
                 return ast.copy_location(ast.Subscript(of, key, ast.Load()), node)
             case ast.Call(func=ast.Name(id="___bare" | "___viewed"), args=[of, *_]):
                 return of
+            case ast.Call(func=ast.Name(id="___call"), args=[of]):
+                return ast.copy_location(ast.Call(of, [], []), node)
             case ast.Call(
                 func=ast.Name(id="___entry"), args=[of, ast.Constant(str(view)), ast.Constant(at)]
             ):
