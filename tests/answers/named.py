@@ -21,7 +21,7 @@ PROGRESS: dict[str, Any] = {"count": 0}
 @case(
     "", "why-recompile",
     cause="PROGRESS['count'] grows: 0, 1, 2",
-    advice="a part of a global is a constant of the graph. Hand PROGRESS['count'] over",
+    advice="count outside of it. Where it is needed inside: hand PROGRESS['count'] over",
     counts=(3, 1),
     never=("looked up", "price", "a compiled function sets it"),
 )  # fmt: skip
