@@ -52,7 +52,7 @@ _SCHEDULED = re.compile(r"param_groups\[\d+\](?!\['lr'\]$)")
 """What an optimizer has for its parameters, but how fast it learns."""
 _EQUALITY = re.compile(r"Eq\((?!.*(?:Mod|floor|//)).*, -?[\d.]+(?:e-?\d+)?\)")
 """A condition that what is made of a symbol is one number."""
-_GLOBAL = re.compile(r"G\['\w+'\]")
+_GLOBAL = re.compile(r"(?:G|__import_\w+)\['\w+'\]")
 _KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
 _DEVICE = "DEFAULT_DEVICE"

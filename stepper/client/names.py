@@ -26,7 +26,10 @@ _MEMBER = re.compile(
 )
 _ATTRIBUTE = re.compile(r"\.__dict__\['(\w+)'\]")
 _IMPORTED = re.compile(r"\bG\['__import_(\w+)'\]|\b__import__\('(\w+)'\)")
-_BUILTIN = re.compile(r"\bG\['__builtins_dict___\d+'\]\['(\w+)'\]")
+_BUILTIN = re.compile(r"(?:\bG\['__builtins_dict___\d+'\]|(?<![\w'])__builtins_dict__)\['(\w+)'\]")
+_OF_MODULE = re.compile(r"(?<![\w'])__import_(\w+)\['(\w+)'\]")
+"""A variable of a module that is imported for guards, as the native compiler writes it."""
+_MODULES = "sys_dot_modules"
 _SIZE = re.compile(r"\.size\(\)\[(\d+)\]")
 _VARIABLE = re.compile(r"(\benviron(?:'\])?)\._data\[b('\w+'|\"\w+\")\]")
 """A variable of the environment, of which `os.environ` keeps the name as bytes."""
@@ -54,7 +57,13 @@ def brief_source(source: str) -> str:
         text = _plain(text)
     text = _VARIABLE.sub(r"\1[\2]", text)
     text = _BUILTIN.sub(r"builtins.\1", text)
+    text = _OF_MODULE.sub(_variable, text)
     return _IMPORTED.sub(lambda match: match[2] or match[1].replace("_dot_", "."), text)
+
+
+def _variable(match: re.Match[str]) -> str:
+    module = match[1].replace("_dot_", ".")
+    return match[2] if match[1] == _MODULES else f"{module}.{match[2]}"
 
 
 class _Plain(ast.NodeTransformer):

@@ -16,6 +16,12 @@ from stepper.client.names import brief_function, brief_node, brief_source, clip_
         ("L['self'].__dict__['calls']", "L['self'].calls"),
         ("G['__import_torch_dot_fx'].Proxy", "torch.fx.Proxy"),
         ("G['__builtins_dict___3']['print']", "builtins.print"),
+        ("__builtins_dict__['print']", "builtins.print"),
+        ("__import_torch_dot_fx['Proxy'].x", "torch.fx.Proxy.x"),
+        ("type(__import_json['decoder'])", "type(json.decoder)"),
+        ("__import_sys_dot_modules['torch'].fx", "torch.fx"),
+        ("L['it__import_x']['y']", "L['it__import_x']['y']"),
+        ("___call(L['self'].parent).scale", "L['self'].parent().scale"),
         ("list.__getitem__(L['l'], 0)", "L['l'][0]"),
         ("dict.__getitem__(list.__getitem__(L['l'], 0), L['k(,'])", "L['l'][0][L['k(,']]"),
         (
