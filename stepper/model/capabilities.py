@@ -28,7 +28,7 @@ class Capabilities(msgspec.Struct, frozen=True, omit_defaults=True):
     """The setting that says how often a function is compiled; empty: there is no limit."""
     dynamo_config: bool = False
     """Whether the settings of `torch._dynamo.config` are its settings."""
-    heeded_settings: tuple[str, ...] = ()
+    heeded_settings: tuple[_Dotted, ...] = ()
     """Those of `torch._dynamo.config` that it heeds where they are not its settings."""
     symbols: bool = False
     """Whether a size can be a symbol, by `mark_dynamic`, by `dynamic=True` or by itself, and that

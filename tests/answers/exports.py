@@ -102,7 +102,7 @@ def run_by_the_export(run: Run) -> None:
     advice="export it with an example input of which this size is 2 or more",
     counts=(0, 1),
 )  # fmt: skip
-def exported_with_a_batch_of_one(run: Run) -> None:
+def exported_with_one_example(run: Run) -> None:
     class Flattened(nn.Module):
         def forward(self, x: Any) -> Any:
             return x.view(x.shape[0], -1) * 2
