@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import math
+import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -64,7 +65,7 @@ OF_ATTRIBUTES = {
 }
 """By the attribute of a tensor that is set."""
 
-IN_C = frozenset(
+_IN_C = frozenset(
     {
         "builtin_function_or_method", "builtin_method", "cython_function_or_method",
         "instancemethod", "method", "method-wrapper",
@@ -73,9 +74,26 @@ IN_C = frozenset(
 """Classes of functions that are not written in Python, and of methods of those."""
 
 
+def is_in_c(kind: type) -> bool:
+    """Whether a class is one of functions that are not written in Python, and none of the program's
+    that is called so."""
+    module = module_of(kind)
+    of_cython = type(module) is types.MemberDescriptorType
+    own = type(module) is str and module == builtins.__name__
+    return class_name(kind) in _IN_C and (of_cython or own)
+
+
+def type_in_words(tracker: VariableTracker) -> str:
+    """The class of what a tracker stands for; empty: it is not known."""
+    try:
+        return class_name(tracker.python_type())
+    except NotImplementedError:
+        return ""
+
+
 def tracker_in_words(tracker: VariableTracker) -> str:
     """Which tracker, of an object of which class."""
-    return f"{type(tracker).__name__}({class_name(tracker.python_type())})"
+    return f"{type(tracker).__name__}({type_in_words(tracker)})"
 
 
 def method_context(owner: VariableTracker, name: str) -> str:
@@ -85,16 +103,20 @@ def method_context(owner: VariableTracker, name: str) -> str:
 
 def class_in_words(kind: type) -> str:
     """A class, as Python writes one."""
-    return f"<class '{module_of(kind)}.{qualified_name(kind)}'>"
+    module = module_of(kind)
+    before = f"{module}." if type(module) is str else ""
+    return f"<class '{before}{qualified_name(kind)}'>"
 
 
-def function_context(function: Callable[..., object]) -> str:
-    """Which function it is into which no compiler looks."""
+def function_context(
+    function: Callable[..., object], why: str = "it is not written in Python"
+) -> str:
+    """Which function it is into which the compiler does not look, and why."""
     module = getattr(function, "__module__", None)
     return (
         f"module: {module or '<unknown module>'}, "
         f"qualname: {getattr(function, '__qualname__', class_name(type(function)))}, "
-        "skip reason: it is not written in Python"
+        f"skip reason: {why}"
     )
 
 
@@ -115,6 +137,6 @@ def of_function(
         return OPERATOR, ""
     if builtins.__dict__.get(name) is not function:
         return SKIPPED, function_context(function)
-    types = ", ".join(map(repr, ["Tensor"] if given is None else given))
-    context = f"builtin operator `{name}` with argument types [{types}] (has_kwargs {by_name})"
+    listed = ", ".join(map(repr, ["Tensor"] if given is None else given))
+    context = f"builtin operator `{name}` with argument types [{listed}] (has_kwargs {by_name})"
     return CLASS if function is builtins.__build_class__ else BUILTIN, context

@@ -90,7 +90,7 @@ def _of_torch(function: types.FunctionType) -> str:
     if code.co_qualname == _DISABLED:
         reason = f"{function.__qualname__}, which is disabled (torch.compiler.disable)"
         return Reason(reason, kind=break_kinds.DISABLED, context=str(function))
-    context = break_kinds.function_context(function)
+    context = break_kinds.function_context(function, "it is of torch's compilers")
     return Reason(f"{name} of torch", kind=break_kinds.SKIPPED, context=context)
 
 

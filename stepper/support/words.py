@@ -20,8 +20,9 @@ class_name: Callable[[type], str] = type.__dict__["__name__"].__get__
 """A class's own name, whatever its metaclass says."""
 qualified_name: Callable[[type], str] = type.__dict__["__qualname__"].__get__
 """Its name, and before that those in which it was made."""
-module_of: Callable[[type], str] = type.__dict__["__module__"].__get__
-"""The module in which it was made."""
+module_of: Callable[[type], object] = type.__dict__["__module__"].__get__
+"""The name of the module in which it was made; of what says that of its objects only, as a class of
+Cython's does, what reads it of them."""
 classes_of: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 """A class and its bases, in the order in which they are asked, whatever its metaclass says."""
 is_subclass = type.__subclasscheck__

@@ -215,7 +215,7 @@ class BuiltinVariable(VariableTracker):
         if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):
             raise SkipFrame(f"it may read its own frame ({self.fn.__name__})")
         tensors = any(isinstance(arg, TensorVariable) for arg in args)
-        given = None if tensors else [class_name(arg.python_type()) for arg in args]
+        given = None if tensors else [*map(break_kinds.type_in_words, args)]
         kind, context = break_kinds.of_function(self.fn, given, by_name=bool(kwargs))
         hint = _OUTSIDE if self.fn in (print, input, open) else ""
         raise self.refuse("a call", hint, kind=kind, context=context)

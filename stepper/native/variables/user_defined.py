@@ -96,7 +96,7 @@ from stepper.native.variables.tensor import (
     is_graph_method,
 )
 from stepper.native.versions import READS_STATICALLY
-from stepper.support.words import class_name, one_of, qualified_name
+from stepper.support.words import one_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator
@@ -366,7 +366,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return bool(answer)
 
     def refuse_call(self) -> Exception:
-        if class_name(type(self.value)) in break_kinds.IN_C:
+        if break_kinds.is_in_c(type(self.value)):
             context = break_kinds.function_context(self.value)
             return self.refuse("a call", kind=break_kinds.SKIPPED, context=context)
         return super().refuse_call()

@@ -222,3 +222,25 @@ def test_a_metaclass_with_one_method_is_not_asked_either(name: str) -> None:
             ASKED.clear()
             captured(x)
             assert expected == ASKED
+
+
+def test_what_is_only_called_like_a_class_of_pythons_is_not_asked() -> None:
+    """Of a function in C the reason of a break says the name and the module."""
+    asked: list[str] = []
+
+    def asked_for(self: object, name: str) -> object:
+        asked.append(name)
+        raise AttributeError(name)
+
+    kind = type("builtin_function_or_method", (), {"__getattr__": asked_for})
+
+    def calling(x: torch.Tensor, called: Any) -> torch.Tensor:
+        try:
+            called(x)
+        except TypeError:
+            return x + 1
+        return x
+
+    captured = native.optimize(run_graph)(calling)
+    assert torch.equal(captured(torch.ones(2), kind()), torch.full((2,), 2.0))
+    assert not asked
