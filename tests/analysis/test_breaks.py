@@ -13,12 +13,15 @@ import torch._dynamo
 
 from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.break_rules import RAISED
 from stepper.analysis.breaks import Cause, causes
+from stepper.analysis.broken import BRANCHES, NUMBER, SHAPED, SKIPPED
 from stepper.analysis.decisions import decided_at
 from stepper.analysis.query import Query
 from stepper.analysis.skipped_frames import skipped
 from stepper.model.program import Code, Instruction
 from stepper.model.trace import SkippedFrame
+from stepper.native import break_kinds
 from stepper.recording.reader import Recording
 from tests.analysis.conftest import Recorded
 from tests.analysis.dynamo_log import breaks_logged
@@ -336,14 +339,30 @@ def test_nothing_to_tell(recorded: Recorded) -> None:
 
 
 def test_the_kinds_in_the_table_are_dynamos() -> None:
-    path = Path(torch._dynamo.__file__).with_name("graph_break_registry.json")
-    registry = json.loads(path.read_text())
-    kinds = {entry[0]["Gb_type"] for entry in registry.values()}
+    kinds = _registered()
     assert set(CHANGES) - kinds <= NOT_IN_ALL
     assert set(CHANGES) >= FROM_OUTSIDE
     assert all(
         hasattr(torch._dynamo.config, each.setting) for each in CHANGES.values() if each.setting
     )
+
+
+def test_the_native_engines_kinds_are_dynamos() -> None:
+    named = {
+        value
+        for name, value in vars(break_kinds).items()
+        if name.isupper() and name[0] != "_" and isinstance(value, str)
+    }
+    tables = (break_kinds.OF_TENSORS, break_kinds.OF_ATTRIBUTES)
+    named |= {kind for table in tables for kind in table.values()}
+    assert named - _registered() <= NOT_IN_ALL
+    assert {BRANCHES, SHAPED, SKIPPED, RAISED, *NUMBER} <= named
+
+
+def _registered() -> set[str]:
+    """Dynamo's names for its kinds, of the torch that is installed."""
+    path = Path(torch._dynamo.__file__).with_name("graph_break_registry.json")
+    return {entry[0]["Gb_type"] for entry in json.loads(path.read_text()).values()}
 
 
 PAIRS = (
