@@ -244,6 +244,7 @@ IN_ANALYSIS = {
         "_class_again": "Python's: a qualified name",
         "_died": "torch's sources",
         "_of_many_classes": "Python's: a qualified name",
+        "_hooks": "torch's sources",
         "_keys": "torch's sources",
         "_type": "torch's sources",
         "_submodules": "torch's sources",

@@ -322,14 +322,22 @@ def _each_object(it: Changing) -> str:
     return f"Each object that {'is handed over as' if argument else 'stands in'} {it.name}"
 
 
+def _hooks(it: Changing) -> str:
+    """Also of the native engine, whose guard is on a module, and asks whether a call does more."""
+    whose = f"{it.name}, or a forward that is the object's own," if it.what == "hooks" else ""
+    if it.series.kind == "MODULE_HOOKS":
+        whose = "all modules"
+    return (
+        f"A hook of {whose or it.name.rpartition('.')[0]} was registered, or removed, between the "
+        "calls: do that before the first call, or accept an entry for each."
+    )
+
+
 def _keys(it: Changing) -> str:
     if it.name.endswith(_ATTRIBUTES):
         return ""
     if it.name.endswith(_HOOKS):
-        return (
-            f"A hook of {it.name.rpartition('.')[0]} was registered, or removed, between the "
-            "calls: do that before the first call, or accept an entry for each."
-        )
+        return _hooks(it)
     if it.name.endswith(_MODULES):
         return _submodules(it)
     if _takes_keywords(it):
@@ -726,6 +734,7 @@ _ROWS: dict[str, _Row] = {
     "type": _Row(_type, "type"),
     "length": _Row(_length, "length"),
     "keys": _Row(_keys, "dictionary", ("DICT_CONTAINS", "DICT_LENGTH", "DICT_KEYS")),
+    "hooks": _Row(_hooks, "hooks"),
     "attributes": _Row(_attributes, "dictionary", ("HASATTR", "NO_HASATTR", "DICT_CONTAINS")),
     "stride": _Row(_stride, "stride"),
     "few objects": _Row(_few_objects, "object"),

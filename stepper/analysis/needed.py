@@ -145,8 +145,8 @@ def asks_whether_equal(recording: Recording, cause: ShapeStep) -> bool:
 
 def _of_container(row: Instruction, stack: list[Value]) -> Use | None:
     """What an instruction that looks into a container, or changes one, needs a number for."""
-    if len(stack) < 2:
-        return None
+    if len(stack) < 2 or (stack[-1].type == "str" and row.opname != "CONTAINS_OP"):
+        return None  # no number is the key
     if row.opname == "CONTAINS_OP":
         kind = stack[-1].type
         if kind in _KEYED:

@@ -156,13 +156,15 @@ def _mixed(it: Changing) -> Advice | None:
 
 
 def _order_of_keys(it: Changing) -> Advice | None:
-    """A key by its place."""
-    key = _KEY_OF.match(it.name)
-    if key is None:
+    """A key by its place, or all of them."""
+    key = _KEY_OF.match(it.name) if it.what == "value" else None
+    seen = [value.items for value in it.series.values if isinstance(value, Many)]
+    of_all = it.what == "keys" and len(seen) > 1 and len(set(map(frozenset, seen))) == 1
+    if key is None and not of_all:
         return None
     return it.advise(
-        f"The order of the keys is a constant of the graph: {have(it)} {key['dict']} always with "
-        "the same keys in the same order."
+        f"The order of the keys is a constant of the graph: {have(it)} "
+        f"{key['dict'] if key else it.name} always with the same keys in the same order."
     )
 
 
@@ -580,13 +582,12 @@ def _of_value(rule: Rule) -> Rule:
     return lambda it: rule(it) if it.what == "value" and it.series.kind != _DEVICE else None
 
 
-VALUE_RULES: dict[str, Rule] = {
+VALUE_RULES: dict[str, Rule] = {"order of keys": _order_of_keys} | {
     name: _of_value(rule)
     for name, rule in {
         "None": _none,
         "not finite": _not_finite,
         "mixed types": _mixed,
-        "order of keys": _order_of_keys,
         "part of what is set inside": _part_of_what_is_set,
         "number needed": _needed,
         "number, nothing dynamic": _nothing_dynamic,

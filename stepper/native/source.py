@@ -145,7 +145,8 @@ class ConstantSource(Source):
     value: object
 
     def expression(self) -> str:
-        return f"___constant_{id(self.value)}"
+        plain = isinstance(self.value, str)
+        return repr(self.value) if plain else f"___constant_{id(self.value)}"
 
     def guard_source(self) -> GuardSource:
         return GuardSource.CONSTANT

@@ -10,7 +10,8 @@ import pytest
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.answers import programs  # noqa: F401  # they take themselves up
-from tests.answers.running import Recorded, counts, run
+from tests.answers.cases import of
+from tests.answers.running import Recorded, counts, native_recording, run, some_of
 
 TORCH = "2.13"
 """In which the bench's causes, lines and counts were found: another torch breaks elsewhere, and
@@ -37,4 +38,15 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     done = run("-m", "stepper", "record", "--lookups", "-o", path, "-m", "tests.answers", "--swept")
     recording = Recording.open(str(path))
     yield recording, counts(done)
+    recording.close()
+
+
+@pytest.fixture(scope="package")
+def native(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
+    """Programs that are recorded under the native engine, too."""
+    cases = (*of("why-break"), *of("is-guarded"))
+    some = (*some_of("why-recompile"), *some_of("why-shape"))
+    names = [case.name for case in (*cases, *some)]
+    recording = native_recording(tmp_path_factory.mktemp("native") / "r.stepper", *names)
+    yield recording
     recording.close()

@@ -240,7 +240,6 @@ def shape_that_is_kept(run: Run) -> None:
     cause="self.counts['calls'] grows: 1, 2, 3",
     advice="An int that belongs to an nn.Module is a constant of the graph",
     counts=(4, 1),
-    function="Counting",
 )  # fmt: skip
 def counts_by_name(run: Run) -> None:
     """That nothing was counted before the first call is one entry, and not why there are more."""

@@ -7,7 +7,6 @@ for each kind: whoever teaches it more takes the row out."""
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 
 import pytest
@@ -16,8 +15,7 @@ from stepper.analysis.break_changes import SETTINGS
 from stepper.analysis.breaks import Cause, causes
 from stepper.engines.native.registration import ENGINE
 from stepper.recording.reader import Recording
-from tests.answers.cases import Case, of
-from tests.answers.running import run
+from tests.answers.cases import of
 
 pytestmark = pytest.mark.slow
 
@@ -100,25 +98,21 @@ WITHOUT = frozenset({"epoch_over_a_loader", "module_converted_inside", "output_r
 
 
 @pytest.fixture(scope="module")
-def by_program(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[Cause]]:
+def by_program(native: Recording) -> dict[str, list[Cause]]:
     """The causes of graph breaks by the name of the program that they are in."""
-    path = tmp_path_factory.mktemp("native") / "r.stepper"
-    cases = list(of("why-break"))
-    names = [case.name for case in cases]
-    run("-m", "stepper", "record", "--engine", "native", "-o", path, "-m", "tests.answers", *names)
-    with contextlib.closing(Recording.open(str(path))) as recording:
-        found = causes(recording)
-        return {case.name: [each for each in found if _is_in(each, case)] for case in cases}
+    places = [(each, _places(each)) for each in causes(native)]
+    found = {}
+    for case in of("why-break"):
+        lines, first = inspect.getsourcelines(case.program)
+        own = {(str(case.file), number) for number in range(first, first + len(lines))}
+        found[case.name] = [each for each, there in places if there & own]
+    return found
 
 
-def _is_in(cause: Cause, case: Case) -> bool:
-    """Whether a line of the program leads to a break."""
-    lines, first = inspect.getsourcelines(case.program)
-    places = [place for each in cause.occurrences for place in each.found.user_stack]
-    return any(
-        place.filename == str(case.file) and first <= place.line < first + len(lines)
-        for place in (*places, *filter(None, [cause.place]))
-    )
+def _places(cause: Cause) -> set[tuple[str, int]]:
+    """The lines that lead to a break."""
+    stacks = (place for each in cause.occurrences for place in each.found.user_stack)
+    return {(place.filename, place.line) for place in (*stacks, *filter(None, [cause.place]))}
 
 
 def test_each_break_of_the_bench_is_advised_on(by_program: dict[str, list[Cause]]) -> None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import contextlib
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from stepper.analysis.guard_lines import guarded_lines
 from stepper.recording.reader import Recording
 from tests.answers.cases import of
-from tests.answers.running import run
+from tests.answers.running import native_recording
 
 pytestmark = pytest.mark.slow
 
@@ -31,38 +30,28 @@ UNCOMPILED = "device_by_default"
 """With another device by default, it runs uncompiled."""
 
 
-def _recorded(path: Path, *words: str) -> Recording:
-    run(
-        "-m", "stepper", "record", "--engine", "native", "-o", path,
-        "-m", "tests.answers", *words, *CASES,
-    )  # fmt: skip
-    return Recording.open(str(path))
-
-
 def _compiled(recording: Recording) -> Counter[str]:
     """How many compilations there were of the functions of each program."""
     return Counter(each.name.partition(".")[0] for each in recording.translations())
 
 
 @pytest.fixture(scope="module")
-def both(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Recording, Recording]]:
-    """The programs with what is asked about changed, and with it as it was."""
-    folder = tmp_path_factory.mktemp("native")
-    with contextlib.ExitStack() as stack:
-        changed = stack.enter_context(contextlib.closing(_recorded(folder / "changed.stepper")))
-        kept = _recorded(folder / "kept.stepper", "--remedied")
-        yield changed, stack.enter_context(contextlib.closing(kept))
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
+    """The programs with what is asked about as it was."""
+    path = tmp_path_factory.mktemp("native") / "kept.stepper"
+    with contextlib.closing(native_recording(path, "--remedied", *CASES)) as recording:
+        yield recording
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_what_is_said_of_the_first_entry_is_so(
-    name: str, both: tuple[Recording, Recording]
+    name: str, native: Recording, kept: Recording
 ) -> None:
     case = CASES[name]
-    again, anyway = (_compiled(each)[name] for each in both)
+    again, anyway = (_compiled(each)[name] for each in (native, kept))
     is_guarded = again > anyway
     function = case.function or f"{name}.<locals>"
-    lines = [line.text for line in guarded_lines(both[0], case.expression, function)]
+    lines = [line.text for line in guarded_lines(native, case.expression, function)]
     first = next(line for line in lines if not line.startswith(" "))
     if any(words in first for words in REFUSED):
         return

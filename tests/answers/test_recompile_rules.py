@@ -12,6 +12,7 @@ from stepper.analysis import kind_rules, recompile_advice, size_rules, value_rul
 from stepper.analysis.recompile_advice import RULES, RULES_OF_ALL, advise
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
+from stepper.recording.reader import Recording
 from tests.answers.cases import of
 from tests.answers.running import Recorded
 
@@ -61,6 +62,7 @@ AGAINST = {
     "type": "list_or_tuple",
     "length": "options_that_are_popped",
     "keys": "attribute_that_appears",
+    "hooks": "dict_with_more_keys",
     "attributes": "dict_with_more_keys",
     "stride": "batches_of_other_sizes",
     "few objects": "autocast_handed_over",
@@ -96,7 +98,16 @@ AGAINST = {
 @pytest.fixture(scope="module")
 def advising(recorded: Recorded) -> dict[str, set[str]]:
     """The rules that advise on each program."""
-    recording = recorded[0]
+    return _advising(recorded[0])
+
+
+@pytest.fixture(scope="module")
+def natively(native: Recording) -> dict[str, set[str]]:
+    """Those that advise on each under the native engine."""
+    return _advising(native)
+
+
+def _advising(recording: Recording) -> dict[str, set[str]]:
     return {
         case.name: {
             advice.rule
@@ -110,8 +121,10 @@ def advising(recorded: Recorded) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("rule", [*RULES, *RULES_OF_ALL])
-def test_each_rule_has_a_program_for_it(rule: str, advising: dict[str, set[str]]) -> None:
-    assert any(rule in rules for rules in advising.values())
+def test_each_rule_has_a_program_for_it(
+    rule: str, advising: dict[str, set[str]], natively: dict[str, set[str]]
+) -> None:
+    assert any(rule in rules for rules in (*advising.values(), *natively.values()))
 
 
 @pytest.mark.parametrize("rule", [*RULES, *RULES_OF_ALL])

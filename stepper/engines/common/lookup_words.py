@@ -161,6 +161,19 @@ def actual_tensor(value: object) -> Tensor | None:
     return None if meta is None else Tensor(type(value).__name__, meta)
 
 
+def inference_differences(tensor: object, *, gradients: bool) -> tuple[Difference, ...]:
+    """How inference mode makes a tensor another than a guard wants, which differs in nothing else:
+    what is made in that mode has no keys for gradients, and in that mode nothing has; `gradients`:
+    the guard wants them."""
+    made = isinstance(tensor, torch.Tensor) and torch.Tensor.is_inference(tensor)
+    mode = torch.is_inference_mode_enabled()
+    if gradients and made:
+        return (Difference("inference tensor", False, True),)
+    if gradients and mode:
+        return (Difference("inference mode", False, True),)
+    return () if gradients or made or mode else (Difference("inference", True, False),)
+
+
 def tensor_differences(wanted: Tensor, value: object) -> tuple[Difference, ...]:
     """In what a value is not the tensor that a guard wants; sizes and strides of `?` may be any."""
     meta = fake_tensor_meta(value)

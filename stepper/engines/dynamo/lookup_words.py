@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import torch
-
-from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
+from stepper.engines.common.lookup_words import (
+    actual_tensor,
+    inference_differences,
+    tensor_differences,
+)
 from stepper.engines.common.shape_conditions import seen
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.guard_tree import length_of, tensor_fields
@@ -80,18 +82,10 @@ def _tensor_differences(row: GuardRow, expected: Tensor, value: object) -> tuple
     found = tensor_differences(expected, value)
     if found:
         return found
-    # A tensor that was made in inference mode has no keys for gradients, and in that mode none has.
-    made = isinstance(value, torch.Tensor) and torch.Tensor.is_inference(value)
-    mode = torch.is_inference_mode_enabled()
-    if "Autograd" in fields["keys"]:
-        if made:
-            return (Difference("inference tensor", False, True),)
-        if mode:
-            return (Difference("inference mode", False, True),)
-    elif not made and not mode:
-        return (Difference("inference", True, False),)
     keys = Words(f"DispatchKeySet({fields['keys']})")
-    return (Difference("dispatch keys", keys, Words("others")),)
+    return inference_differences(value, gradients="Autograd" in fields["keys"]) or (
+        Difference("dispatch keys", keys, Words("others")),
+    )
 
 
 def _expected(row: GuardRow, name: str) -> Datum:

@@ -163,7 +163,8 @@ def expected_text(part: GuardPart) -> str:
 
 def expected_meta(wanted: ExpectedTensor) -> TensorMeta:
     """The properties of a tensor that a guard wants; a size or stride that may be any is `?`."""
-    return tensor_meta(*wanted[1:], "")
+    _, *properties, _ = wanted
+    return tensor_meta(*properties, "")
 
 
 def ask(

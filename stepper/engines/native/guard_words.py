@@ -9,7 +9,11 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.modules import module as nn_module
 
-from stepper.engines.common.lookup_words import actual_tensor, tensor_differences
+from stepper.engines.common.lookup_words import (
+    actual_tensor,
+    inference_differences,
+    tensor_differences,
+)
 from stepper.engines.common.shape_conditions import SHAPE_ENV, same_object_as
 from stepper.engines.common.words import object_text
 from stepper.engines.native.entry_guards import expected_meta, expected_text
@@ -60,7 +64,11 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         return tuple(_of_the_world(part))
     value, expected = said.value, _expected(part)
     if isinstance(expected, Tensor):
-        return tensor_differences(expected, value) or _of_marks(part, value) or _of_dispatch(value)
+        return (
+            tensor_differences(expected, value)
+            or _of_marks(part, value)
+            or _of_dispatch(part.expected, value)
+        )
     if part.kind == "NO_ALIASING":
         return _of_a_pair(value)
     if part.kind == "DUPLICATE_INPUT":
@@ -117,13 +125,13 @@ def _of_marks(part: GuardPart, tensor: object) -> tuple[Difference, ...]:
     return (Difference("marks", Words("none"), Words(f"dimensions {sorted(marks)}")),)
 
 
-def _of_dispatch(tensor: object) -> tuple[Difference, ...]:
+def _of_dispatch(wanted: object, tensor: object) -> tuple[Difference, ...]:
     """A tensor that differs in nothing else has other dispatch keys, unless marks are asked for."""
-    if not isinstance(tensor, torch.Tensor) or _MARKS in vars(tensor):
+    if not isinstance(wanted, ExpectedTensor) or _MARKS in getattr(tensor, "__dict__", ()):
         return ()
-    if torch.Tensor.is_inference(tensor):
-        return (Difference("inference tensor", False, True),)
-    return (Difference("dispatch keys", Words("those of the compilation"), Words("others")),)
+    return inference_differences(tensor, gradients=wanted.gradients) or (
+        Difference("dispatch keys", Words("those of the compilation"), Words("others")),
+    )
 
 
 def _of_a_pair(objects: dict[str, object]) -> tuple[Difference, ...]:

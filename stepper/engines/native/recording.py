@@ -274,7 +274,10 @@ class RecordingObserver(TranslationWatcher):
             self._recorder.about_to_mutate(shown)
         if what == "next":
             return
-        name = owner.source.name() if owner.source is not None else type(owner).__name__
+        source = (
+            getattr(owner, "holder", None) or owner
+        ).source  # of what is in an object: its own
+        name = source.name() if source is not None else type(owner).__name__
         kind = "mutation" if value is None else "attribute"
         changed = (name, f".{what}(…)") if value is None else (f"{name}.{what}", " = …")
         self._recorder.side_effect(self._attempt, kind, owner, *changed, value)

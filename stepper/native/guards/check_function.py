@@ -245,4 +245,5 @@ def _of_tensor(example: torch.Tensor, dims: Dims | None) -> ExpectedTensor:
             example.device,
             example.requires_grad,
             example.layout,
+            not (example.is_inference() or torch.is_inference_mode_enabled()),
         )

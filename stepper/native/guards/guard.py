@@ -70,6 +70,8 @@ class ExpectedTensor(NamedTuple):
     device: torch.device
     requires_grad: bool
     layout: torch.layout
+    gradients: bool
+    """Whether it has the keys for gradients, which inference mode takes away."""
 
 
 class GuardPart(msgspec.Struct, frozen=True):
