@@ -45,8 +45,9 @@ class CodeAsCaptured(CodeGen):
 def _as_captured(nodes: Any, source: str) -> types.ModuleType:
     meant: dict[str, object] = {}
     for node in nodes:
-        if node.op == "call_function":
-            _add(meant, qualified_name(node.target), node.target)
+        # Others are no matter of names: FX gives each its own.
+        if node.op == "call_function" and (name := qualified_name(node.target))[:6] == "torch.":
+            _add(meant, name, node.target)
         for value in constants_of(node):
             if isinstance(value, _CONSTANTS):
                 _add(meant, repr(value), value)

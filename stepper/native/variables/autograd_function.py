@@ -36,7 +36,8 @@ _TWO_PARTS = torch.autograd.Function.setup_context
 
 
 def apply(cls: type[torch.autograd.Function], *args: object) -> object:
-    """`cls.apply`, for graphs: FX finds no name for one that C has made."""
+    """`cls.apply`, for graphs: FX calls those of all classes by one name of torch's, and finds none
+    for what C has made."""
     return cls.apply(*args)  # type: ignore[no-untyped-call]  # torch's stubs say nothing of it
 
 
@@ -82,9 +83,7 @@ class ApplyVariable(UserFunctionVariable):
         needed = {key: guard for key, guard in output.guards.items() if key not in found}
         output.rollback(mark)
         guards = output.install_again(needed)
-        target = cls.value.apply
-        if APPLY_FUNCTION is None:
-            target = types.MethodType(apply, cls.value)
+        target = types.MethodType(apply, cls.value)
         result = tx.call_in_graph("call_function", target, given, {})
         return result.with_guards(self.guards | cls.guards | guards)
 

@@ -146,6 +146,10 @@ def calls_two_parts(x: torch.Tensor) -> torch.Tensor:
     return product * total
 
 
+def calls_both(x: torch.Tensor) -> torch.Tensor:
+    return calls_two_parts(calls_scaled(x))
+
+
 def calls_noisy(x: torch.Tensor) -> torch.Tensor:
     return Noisy.apply(x) + 1
 
@@ -160,7 +164,7 @@ def with_gradient(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-@pytest.mark.parametrize("function", [calls_scaled, calls_two_parts])
+@pytest.mark.parametrize("function", [calls_scaled, calls_two_parts, calls_both])
 def test_a_function_with_its_own_backward_is_one_operation(function: Any) -> None:
     captured = one_graph(function)
     same(with_gradient(captured), with_gradient(function), X)
