@@ -99,6 +99,28 @@ def _all(iterable, /):
     return False
 
 
+@stands_for(FUNCTIONS, operator.delitem)
+def _delete_item(a, b, /):
+    del a[b]
+
+
+@stands_for(FUNCTIONS, operator.countOf)
+def _count_of(a, b, /):
+    count = 0
+    for each in a:
+        if each is b or each == b:
+            count += 1
+    return count
+
+
+@stands_for(FUNCTIONS, operator.indexOf)
+def _index_of(a, b, /):
+    for index, each in enumerate(a):
+        if each is b or each == b:
+            return index
+    return refuse()
+
+
 _CORRECTED = tuple(kind for kind in (float, complex) if sum([kind(0.1)] * 10) == 1)
 """Numbers of which `sum` makes good what rounding loses: floats since CPython 3.12, complex ones
 since 3.14."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import collections
 import types
 from typing import TypeGuard
 
 from stepper.native.guards.class_dicts import has, lookup
+
+TUPLE_GETTER: object = type(vars(collections.namedtuple("Example", ["field"]))["field"])
+"""The class of what gives an item of a named tuple by its name."""
 
 
 def is_data_descriptor(value: object) -> bool:

@@ -32,7 +32,9 @@ MAX_DIGITS = sys.int_info.str_digits_check_threshold
 """Numbers of so many digits become text whatever the program has set."""
 
 OPERATORS: frozenset[object] = frozenset(
-    getattr(operator, name) for name in operator.__all__ if not name.endswith("getter")
+    getattr(operator, name)
+    for name in operator.__all__
+    if not name.endswith(("getter", "Of", "delitem"))
 )
 
 

@@ -445,7 +445,7 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         names_of = self.f_globals
         known = "__name__" in names_of and not polyfills.is_polyfill(self.code)
         if name == "__module__" and known and stored_in(tx, names_of, "__name__") is None:
-            source = global_source(tx, names_of, self.code, "__name__")
+            source = global_source(tx, names_of, "__name__")
             return tx.build(source, names_of["__name__"])
         found = getattr(self.get_function(), name) if name in _KNOWN_OF_ALL else self
         if found is self:

@@ -12,6 +12,7 @@ from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import MISSING, class_dict, lookup, note_all
 from stepper.native.source import AttrSource, MadeSource, Source, type_of
 from stepper.native.variables.base import Arguments, Guards, Keywords, VariableTracker
+from stepper.native.variables.descriptors import TUPLE_GETTER
 from stepper.native.variables.exceptions import make_instance
 from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.lists import ListVariable, TupleVariable
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
     from stepper.native.variables.base import TrackerOptions
 
-_FIELD: object = type(vars(collections.namedtuple("Example", ["field"]))["field"])
 _SPECIAL = ("__getattribute__", "__getattr__", "__bool__", "__class__")
 """What a class may have besides, and then is no plain one."""
 _OF_TUPLES = frozenset(tuple.__dict__) - {"__new__", "__getnewargs__", "__doc__", "__repr__"}
@@ -36,7 +36,7 @@ def is_named_tuple(kind: type) -> bool:
     return (
         type(own.get("_fields")) is tuple
         and _OF_TUPLES.isdisjoint(own)
-        and all(type(own.get(name)) is _FIELD for name in own["_fields"])
+        and all(type(own.get(name)) is TUPLE_GETTER for name in own["_fields"])
         and not any(name in own for name in _SPECIAL)
     )
 

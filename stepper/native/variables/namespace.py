@@ -6,7 +6,6 @@ import sys
 import types
 from typing import TYPE_CHECKING
 
-from stepper.native.exc import unimplemented
 from stepper.native.source import GlobalSource
 from stepper.native.variables.base import VariableTracker, tracker_class
 
@@ -31,28 +30,15 @@ def stored_in(tx: Translator, namespace: dict[str, object], name: str) -> Variab
     return stored and tx.realize(stored)
 
 
-_OF_GRAPHS = "<eval_with_key>"
-"""How FX names the files of what it writes for graph modules, each with globals of its own."""
-
-
-def global_source(
-    tx: Translator, namespace: dict[str, object], code: types.CodeType, name: str
-) -> GlobalSource:
-    """Where a variable of a function's module is.
-
-    Raises:
-        Unsupported: its globals are no module's.
-    """
+def global_source(tx: Translator, namespace: dict[str, object], name: str) -> GlobalSource:
+    """Where a global variable of a function is: in a module, or in globals of its own, as what was
+    made of text has them."""
     if namespace is tx.root.f_globals:
         return GlobalSource(name)
     module = namespace.get("__name__")
     known = sys.modules.get(module) if type(module) is str else None
     if known is None or getattr(known, "__dict__", None) is not namespace:
-        module = _module_of(namespace)
-    if module is None and code.co_filename.startswith(_OF_GRAPHS):
-        module = code.co_filename.split()[0].strip("<").replace(">", "")
-    if module is None:
-        raise unimplemented("global variables of what is no module")
+        module = _module_of(namespace) or f"globals_{id(namespace)}"
     return GlobalSource(name, str(module), namespace)
 
 

@@ -72,6 +72,7 @@ from stepper.native.variables.builtin_methods import (
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.descriptors import (
+    TUPLE_GETTER,
     gets_by_python,
     is_data_descriptor,
     is_plain_attribute,
@@ -478,6 +479,9 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         """What a property, or another data descriptor of the class, gives."""
         if is_property(descriptor):
             return self.attribute_of_class(tx, name)
+        if type(descriptor) is TUPLE_GETTER:
+            place = descriptor.__reduce__()[1][0]
+            return self.contents(tx).getitem(tx, ConstantVariable(place))
         shown = containers.shows(type(self.value), name)
         if type(descriptor) is types.MemberDescriptorType or shown:  # a slot
             if tx.output.side_effects.load_attr(self, name) is DELETED:

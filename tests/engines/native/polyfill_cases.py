@@ -74,6 +74,21 @@ FUNCTIONS: dict[object, tuple[str, ...]] = {
         "f(joined, [1, 2], initial=3)", "f(operator.add, [Num(1), 2, Num(3)])",
         "f(operator.add, [0.1] * 10)", "f(None, [1, 2])", "f(function=joined, iterable=[1, 2])",
     ),
+    operator.delitem: (
+        "changed([1, 2], lambda row: f(row, 0))", "changed({'a': 3}, lambda row: f(row, 'a'))",
+        "changed([1, 2, 3], lambda row: f(row, slice(1, None)))", "f([], 0)", "f({}, 'a')",
+        "f((1,), 0)", "f([1])", "f(5, 0)", "f([1], b=0)",
+    ),
+    operator.countOf: (
+        "f([1, 2, 1], 1)", "f('abba', 'b')", "f([nan, nan], nan)", "f(Given(1, 2, 1), 1)",
+        "f([Num(1), 2], Num(1))", "f([True, 1.0], 1)", "f([], 1)", "f({1: 2}, 1)", "f(5, 1)",
+        "f(Given(1, ValueError('x')), 1)", "f([1])", "f([1], b=1)", "f(iter([1, 1]), 1)",
+    ),
+    operator.indexOf: (
+        "f([1, 2, 1], 1)", "f('abba', 'b')", "f([nan], nan)", "f([1], 2)", "f([], 1)",
+        "f(Given(2, 1, ValueError('x')), 1)", "f(Given(ValueError('x')), 1)", "f([1.0], 1)",
+        "f([Num(2), Num(1)], Num(1))", "f(5, 1)", "f([1])", "f([1], b=1)", "f(iter('ab'), 'b')",
+    ),
     functools.update_wrapper: (
         "vars(f(lambda: 0, documented))", "f(lambda: 0, documented).__name__",
         "f(lambda: 0, documented).__doc__", "f(lambda: 0, documented).__wrapped__ is documented",

@@ -31,6 +31,16 @@ class Strange(collections.namedtuple("Strange", "a")):
         return 5
 
 
+class Vector(collections.namedtuple("Vector", "x y")):
+    __slots__ = ()
+
+    def __add__(self, other: Any) -> Any:
+        return Vector(self.x + other.x, self.y + other.y)
+
+    def __mul__(self, by: Any) -> Any:
+        return self._replace(x=self.x * by)
+
+
 class Colour(enum.Enum):
     RED = 1
     GREEN = "green"
@@ -72,6 +82,15 @@ def test_named_tuples() -> None:
         return point.length(), point._replace(y=4)
 
     one_graph(method, torch.ones(1))
+
+
+def test_named_tuples_with_operators_of_their_own() -> None:
+    def f(x: torch.Tensor, given: Any) -> Any:
+        total = (given + Vector(x, 1)) * 2
+        a, b = total
+        return total, a + b, total.x, len(total), Vector._make([1, x]), given == (1, 2)
+
+    one_graph(f, torch.ones(2), Vector(1, 2))
 
     def as_tuples(x: torch.Tensor, given: Any) -> Any:
         return given + given, given == (1, x), (1, x) == given, given * 2, 1 in given, hash(given)

@@ -218,7 +218,7 @@ class NameInstructions(Translator):
         return found.with_guards(guards)
 
     def _global_source(self, name: str) -> GlobalSource:
-        return global_source(self, self.f_globals, self.f_code, name)
+        return global_source(self, self.f_globals, name)
 
     def STORE_GLOBAL(self, inst: Instruction) -> None:
         self._global_source(inst.argval)
