@@ -66,6 +66,7 @@ IN_ANALYSIS = {
         "_opaque_function": "Python's: the name of a module",
         "_logging": "torch's: the context of a break",
         "_written": "torch's: the context of a break",
+        "_calls_a_file": "torch's: the context of a break",
         "_attributes_in_c": "torch's: the context of a break",
         "_awaited": "torch's: the context of a break",
         "_operation_in_c": "torch's: the context of a break",

@@ -54,10 +54,12 @@ _ASKED = "Call to `torch._dynamo.graph_break()`"
 _ALIASING = "Encountered aliasing during higher order op tracing"
 _RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
 _METHOD_CALL = "Unsupported method call"
+_MANAGER = "Unsupported context manager"
 _METHOD = re.compile(r"^call_method \S+ (\w+)(?: |\Z)")
-_WRITING = re.compile(
-    r"^call_method \w+\((?:TextIOWrapper|Buffered\w+|FileIO)\) (?:write|writelines|flush)(?: |\Z)"
-)
+_FILES = r"(?:TextIOWrapper|Buffered\w+|FileIO)"
+_OF_A_FILE = re.compile(rf"^call_method \w+\({_FILES}\) ")
+_WRITING = re.compile(rf"{_OF_A_FILE.pattern}(?:write|writelines|flush)(?: |\Z)")
+_OPENED = re.compile(rf" enter a `{_FILES}` context manager")
 _OF_A_GENERATOR = re.compile(r"call_method \w+\(Generator\) (\w+)(?: |\Z)")
 _DRAWING = frozenset(
     {
@@ -66,6 +68,7 @@ _DRAWING = frozenset(
     }
 )  # fmt: skip
 """Methods of numpy's random generators; those of torch's have other names."""
+_CACHED = "cached_property.__get__"
 _NAMESPACE = "<class 'types.SimpleNamespace'>"
 _CALL = "Unsupported function call"
 _OPAQUE = "An opaque object was created in the middle of the program."
@@ -311,6 +314,7 @@ def _manager(broken: Broken) -> Remedy | None:
     method that is called by entering an object."""
     said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
     enters = said is not None and said[1] in ("__enter__", "__exit__")
+    enters = enters and not _calls_a_file(broken)
     there = broken.first_word == "with" and (broken.kind == NO_TENSOR or enters)
     leads_there = broken.of_compiler and broken.leads_there.lstrip().startswith("with ")
     made = broken.kind == _INLINED and _OF_TORCH.search(broken.context)
@@ -357,6 +361,11 @@ def _inside_library(broken: Broken) -> Remedy | None:
     setting = _setting(broken)
     whose = "" if broken.of_compiler else "the line is a library's: "
     words = f"{whose}take {{source}} out of the compiled function, or do without"
+    if broken.within == _CACHED:
+        words = (
+            "a cached property takes a lock when it is first read of an object: read it once "
+            "before the compiled function, or take {source} out of that"
+        )
     # What the library does next is not known where Dynamo has not gone on with it.
     unless = _ONLY_COMPUTED.get(setting, "")
     return Remedy(
@@ -437,10 +446,17 @@ def _class_in_c(broken: Broken) -> Remedy | None:
 
 
 def _written(broken: Broken) -> Remedy | None:
-    """Something is written to a file or a stream, as a progress bar does."""
-    if broken.kind != _METHOD_CALL or not _WRITING.match(broken.context):
+    """Something is written to a file or a stream, as a progress bar does, or a file is opened."""
+    if broken.kind == _METHOD_CALL and _WRITING.match(broken.context):
+        return Remedy("write to files and streams outside of the compiled function")
+    entered = broken.kind == _MANAGER and _OPENED.search(broken.explanation)
+    if not entered and not _calls_a_file(broken):
         return None
-    return Remedy("write to files and streams outside of the compiled function")
+    return Remedy("read or write files outside of the compiled function")
+
+
+def _calls_a_file(broken: Broken) -> bool:
+    return broken.kind == _METHOD_CALL and _OF_A_FILE.match(broken.context) is not None
 
 
 def _attributes_in_c(broken: Broken) -> Remedy | None:

@@ -495,6 +495,7 @@ class _Reader:
             of_torch=called is not None and called.brief.startswith("torch."),
             checks=row is not None and self._checks(found),
             library=library,
+            within=place.function if place is not None else "",
             of_compiler=in_compiler(at),
             leads_there=leads_there,
             unreached=library and row is not None and not leads_there,

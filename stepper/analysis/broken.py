@@ -56,6 +56,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether the line is none of the program's."""
     of_compiler: bool = False
     """Whether it is in a function that the compiler has for one of Python's own."""
+    within: str = ""
+    """The name of the function that the line is in."""
     leads_there: str = ""
     """The text of the program's own line that leads to a library's; empty: it is not known."""
     unreached: bool = False

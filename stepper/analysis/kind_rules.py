@@ -193,6 +193,12 @@ def _type(it: Changing) -> str:
         return entry_for_none(it)
     if it.name.endswith(_MODULES):  # torch makes another kind of dictionary where one is deleted
         return _submodules(it)
+    names = {text_of(value).rpartition(".")[2] for value in it.series.values}
+    if any(f"Parametrized{name}" in names for name in names):
+        return (
+            f"To parametrize {it.name} (torch.nn.utils.parametrize, weight_norm) makes another "
+            "class of its class: do that before the first call, or accept an entry for each."
+        )
     if have(it) == "keep":
         return (
             f"Keep {it.name} of one type: each has an entry of its own, also where several objects "

@@ -90,7 +90,8 @@ def _instead(recording: Recording, function: str, after: int) -> str:
     if outcomes & {Outcome.RUNNING, Outcome.CUT_OFF}:
         return "; what is recorded ends in a compilation"
     if Outcome.COMPILED not in outcomes:
-        return "; none was compiled"
+        why = ": why-break says why" if Outcome.SKIPPED in outcomes else ""
+        return f"; none was compiled{why}"
     if not recording.lookups():
         return "; a call for which nothing was compiled is recorded only with --lookups"
     if any(_uncompiled(recording, function, after)):

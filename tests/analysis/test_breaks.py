@@ -8,14 +8,15 @@ from collections.abc import Callable
 from contextlib import closing
 from pathlib import Path
 
+import msgspec
 import pytest
 import torch._dynamo
 
 from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE
 from stepper.analysis.break_lines import break_lines
-from stepper.analysis.break_rules import RAISED
+from stepper.analysis.break_rules import RAISED, advised
 from stepper.analysis.breaks import Cause, causes
-from stepper.analysis.broken import BRANCHES, NUMBER, SHAPED, SKIPPED
+from stepper.analysis.broken import BRANCHES, NUMBER, SHAPED, SKIPPED, Broken
 from stepper.analysis.decisions import decided_at
 from stepper.analysis.query import Query
 from stepper.analysis.skipped_frames import skipped
@@ -423,3 +424,11 @@ def test_a_model_that_is_not_compiled_leaves_nothing_to_python(
     )
     assert any("compiled by itself since" in text for text in inside)
     assert not any("compiled by itself since" in text for text in beside)
+
+
+def test_a_cached_property_is_to_be_read_before() -> None:
+    """Up to Python 3.11 it takes a lock, which is no context manager that is followed."""
+    broken = Broken("Unsupported context manager", library=True, leads_there="x * self.scale")
+    there = advised(msgspec.structs.replace(broken, within="cached_property.__get__"))
+    assert "read it once before the compiled function" in str(there)
+    assert "read it once" not in str(advised(broken))

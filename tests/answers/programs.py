@@ -49,6 +49,7 @@ from tests.answers import (  # noqa: F401
     swept_twentieth,
     swept_twentyfirst,
     swept_twentysecond,
+    swept_twentythird,
     trained,
     views,
     wrapped,

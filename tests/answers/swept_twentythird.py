@@ -1,0 +1,115 @@
+"""Programs of a twenty-third sweep: what is patched in, parametrized, opened, or comes later."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn, ones
+
+from tests.answers.cases import Run, case
+
+
+@case(
+    "", "why-recompile",
+    cause="none was compiled: why-break says why",
+    counts=(0, 1),
+)  # fmt: skip
+def bias_that_comes_later(run: Run) -> None:
+    """The first call computes nothing, and so none that follows is compiled."""
+
+    class Shifted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.bias: nn.Parameter | None = None
+
+        def forward(self, x: Any) -> Any:
+            return x if self.bias is None else x + self.bias
+
+    shifted = Shifted()
+    compiled = run.compile(shifted)
+    if run.remedied:
+        shifted.bias = nn.Parameter(ones(3))
+    compiled(ones(3))
+    shifted.bias = nn.Parameter(ones(3))
+    compiled(ones(3))
+
+
+@case(
+    "", "why-recompile",
+    cause="type of layer changes: torch.nn.modules.linear.Linear, ParametrizedLinear",
+    advice="To parametrize layer (torch.nn.utils.parametrize, weight_norm) makes another class",
+    counts=(2, 1),
+    never=("of one type",),
+)  # fmt: skip
+def weight_normalized_later(run: Run) -> None:
+    layer = nn.Linear(3, 3)
+
+    @run.compile
+    def through(x: Any) -> Any:
+        return layer(x)  # cause
+
+    if run.remedied:
+        torch.nn.utils.parametrizations.weight_norm(layer)
+    through(ones(2, 3))
+    if not run.remedied:
+        torch.nn.utils.parametrizations.weight_norm(layer)
+    through(ones(2, 3))
+
+
+@case(
+    "ComfyUI#9289", "why-recompile",
+    cause="weight.patches[0][1] changes: 'a', 'bb', 'ccc'",
+    advice="Each value of weight.patches[0][1] is compiled by itself",
+    counts=(3, 1),
+)  # fmt: skip
+def patches_of_each_weight(run: Run) -> None:
+    @run.compile
+    def patched(x: Any, weight: Any) -> Any:
+        for _, key in weight.patches:
+            x = x * len(key)  # cause
+        return x * weight
+
+    for key in ("a", "bb", "ccc"):
+        weight = nn.Parameter(ones(3))
+        weight.patches = [("lora", "a" if run.remedied else key)]  # type: ignore[attr-defined]  # as the program has it
+        patched(ones(3), weight)
+
+
+@case(
+    "", "why-break",
+    cause="`TextIOWrapper` context manager",
+    advice="read or write files outside of the compiled function",
+    counts=(0, 1),
+    never=("enter it around the call",),
+)  # fmt: skip
+def file_that_is_read_inside(run: Run) -> None:
+    @run.compile
+    def scaled_by_a_file(x: Any, size: int) -> Any:
+        if not size:
+            with open(__file__) as file:  # cause
+                size = len(file.read())
+        return x * size
+
+    scaled_by_a_file(ones(3), 3 if run.remedied else 0)
+
+
+class Image:
+    """What is no sequence."""
+
+
+@case(
+    "pytorch#121505", "why-failed",
+    cause="TypeError: 'Image' object is not iterable",
+    advice="handle what raises before the compiled function",
+    counts=(0, 1),
+)  # fmt: skip
+def image_that_is_no_list(run: Run) -> None:
+    @run.whole
+    def counted(x: Any, images: Any) -> Any:
+        for _ in images:  # cause
+            x = x + 1
+        return x
+
+    with run.failing():
+        counted(ones(3), [Image()] if run.remedied else Image())
