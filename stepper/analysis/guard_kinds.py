@@ -41,7 +41,8 @@ _INSTALLED = {
     "another function object of the same code passes",
     "CLASS_MATCH": "another class under this name: its methods were traced",
     "MODULE_MATCH": "another Python module under this name: its contents were traced",
-    "NN_MODULE": "another nn.Module instance: its parameters and submodules were traced",
+    "NN_MODULE": "another nn.Module: of another class, in another mode or with hooks; where Dynamo "
+    "does not look into modules, another instance",
     "EQUALS_MATCH": "another value: this one is a constant of the graph or decided a branch",
     "CONSTANT_MATCH": "another value: this one is a constant of the graph or decided a branch",
     "CONSTANT_SUBCLASS_MATCH": "another value of this subclass of int, float, str …: its plain "

@@ -35,21 +35,21 @@ import gc
 import torch
 import stepper.native
 
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(3, 3)
+def halved(x):
+    return x / 2
 
-    def forward(self, x):
-        return self.linear(x) + 1
+def through(x, how):
+    return how(x) + 1
+
+
 
 def other(x, scale=2):
     return x * scale
 
-model = Model()
-stepper.native.compile(model, backend="eager")(torch.ones(2, 3))
+once = stepper.native.compile(through, backend="eager")
+once(torch.ones(2, 3), halved)
 print(stepper.native.compile(other, backend="eager")(torch.ones(2)).tolist())
-del model
+del halved
 gc.collect()
 stepper.native.reset()
 print("end")
@@ -83,19 +83,19 @@ def events(program: Program) -> list[tuple[EventKind, str]]:
     return found
 
 
-def test_an_entry_is_seen_to_die_with_its_module(start: Any) -> None:
+def test_an_entry_is_seen_to_die_with_what_its_guards_know(start: Any) -> None:
     program = start("entry:other", "invalidate")
     program.stopped()
-    (entry,) = listed(program)["Model.forward"].entries
+    (entry,) = listed(program)["through"].entries
     assert entry.state is EntryState.VALID
     assert entry.position == 0
-    assert "L['self']" in {line.source for line in entry.lifelines if line.alive}
+    assert "L['how']" in {line.source for line in entry.lifelines if line.alive}
     program.resume()
     stop = program.stopped()
-    assert "Model" in stop.text
+    assert "halved" in stop.text
     assert "died" in stop.text
     assert "program.py:21 in <module>" in stop.text
-    (entry,) = listed(program)["Model.forward"].entries
+    (entry,) = listed(program)["through"].entries
     assert entry.state is EntryState.INVALID
     assert "died" in entry.reason
     assert entry.position is None
@@ -105,11 +105,11 @@ def test_an_entry_is_seen_to_die_with_its_module(start: Any) -> None:
     assert told == [EventKind.ENTRY, EventKind.ENTRY, EventKind.INVALIDATE, EventKind.EVICT]
 
 
-def test_deleting_the_module_in_the_console_ends_the_entry_at_once(start: Any) -> None:
+def test_deleting_the_function_in_the_console_ends_the_entry_at_once(start: Any) -> None:
     program = start("entry:other")
     program.stopped()
-    assert program.ask(lambda seq: Evaluate(seq, "del model; gc.collect()")).ok
-    (entry,) = listed(program)["Model.forward"].entries
+    assert program.ask(lambda seq: Evaluate(seq, "del halved; gc.collect()")).ok
+    (entry,) = listed(program)["through"].entries
     assert entry.state is EntryState.INVALID
     assert "in the console" in entry.reason
 
@@ -172,7 +172,7 @@ def test_an_entry_can_be_looked_into_run_and_removed(start: Any) -> None:
 
 
 def test_the_call_at_which_it_stands_needs_no_arguments(start: Any) -> None:
-    twice = LIFETIME.replace("del model", "stepper.native.compile(other)(torch.ones(5))\ndel model")
+    twice = LIFETIME.replace("del ", "stepper.native.compile(other)(torch.ones(5))\ndel ")
     twice = twice.replace("other)(", 'other, backend="eager")(')
     program = start("recompile", source=twice)
     program.stopped()
@@ -245,4 +245,3 @@ def test_a_capture_keeps_nothing_of_the_program() -> None:
         assert capture()() is None
     finally:
         gc.enable()
-    assert stepper.cache.list(Scale.forward) == []

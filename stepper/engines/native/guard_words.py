@@ -25,10 +25,8 @@ from stepper.native.guards.scope import has_hooks
 from stepper.support.words import class_name
 
 _IDENTITY = frozenset(
-    {
-        "ID_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "PYMODULE_MATCH", "CLASS_MATCH", "NN_MODULE",
-    }
-)  # fmt: skip
+    {"ID_MATCH", "FUNCTION_MATCH", "BUILTIN_MATCH", "PYMODULE_MATCH", "CLASS_MATCH"}
+)
 _VALUE = frozenset({"CONSTANT_MATCH", "EQUALS_MATCH"})
 _MARKS = "_dynamo_dynamic_indices"
 """Where `mark_dynamic` keeps what it is told of a tensor."""
@@ -79,7 +77,8 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         if there.startswith("not "):
             return (Difference("attributes", without, with_it),)
         return (Difference("attributes", with_it, without),)
-    if part.kind == "TYPE_MATCH":
+    of_class = f", {id(type(value))})" in part.code[0]
+    if part.kind == "TYPE_MATCH" or (part.kind == "NN_MODULE" and not of_class):
         return (Difference("type", expected, Words(class_name(type(value)))),)
     if part.kind == "LIST_LENGTH":
         return (Difference("length", expected, len(value)),)
@@ -158,7 +157,7 @@ def _of_the_world(part: GuardPart) -> Iterator[Difference]:
 
 
 def _of_a_module(part: GuardPart, module: torch.nn.Module) -> tuple[Difference, ...]:
-    """In what a module that is the same one is not as it was."""
+    """In what a module of the same class is not called in the same way."""
     training = vars(module).get("training")
     for code in part.code:
         if code.endswith((f", {not training})", f"is {not training}")):

@@ -218,7 +218,7 @@ def _function(name: str, conditions: list[str]) -> str:
 
 def _expected(guard: Guard) -> str | Constant:
     match guard.kind:
-        case "TYPE_MATCH":
+        case "TYPE_MATCH" | "NN_MODULE":
             return class_name(type(guard.value))
         case "LIST_LENGTH":
             return Constant(len(guard.value))

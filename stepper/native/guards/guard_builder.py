@@ -128,9 +128,9 @@ class GuardBuilder:
         self.identify(guard.name, guard.value)
 
     def NN_MODULE(self, guard: Guard) -> None:
-        """The value is this `nn.Module`, in the same mode, and calling it means what it meant:
-        calling `forward`, unless it has hooks."""
-        self.identify(guard.name, guard.value)
+        """The value is an `nn.Module` of this class, in the same mode, and calling it means what it
+        meant: calling `forward`, unless it has hooks."""
+        self.TYPE_MATCH(guard)
         if config.guard_nn_modules:
             training = guard.value.__dict__.get("training")
             hooks = has_hooks(guard.value)  # then calling it is left to Python

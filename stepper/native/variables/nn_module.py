@@ -1,8 +1,9 @@
 """Modules of `torch.nn`.
 
-A module is known by its identity, as in the documents: the entry dies with it. Calling it means
-calling its `forward`, unless it has hooks; whether it has is guarded, and so is its `training`
-mode. Parameters and buffers are inputs of the graph, checked like all tensors.
+A module is known as other objects are, by its class and by what was read of it: so one entry serves
+all layers that are alike. Calling it means calling its `forward`, unless it has hooks; whether it
+has is guarded, and so is its `training` mode. Parameters and buffers are inputs of the graph,
+checked like all tensors.
 """
 
 from __future__ import annotations
@@ -22,9 +23,7 @@ from stepper.native.source import AttrSource, GetItemSource
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
-    TrackedKey,
     VariableTracker,
-    is_hashed_by_identity,
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import KnownCallVariable
@@ -142,10 +141,6 @@ class NNModuleVariable(UserDefinedObjectVariable):
         if name in _OF_CALLS:
             raise self.refuse(f"assignment to attribute {name}")
         super().generic_setattr(tx, name, value)
-
-    def as_key(self, tx: Translator) -> TrackedKey:
-        plain = is_hashed_by_identity(type(self.value)) and self.source is not None
-        return TrackedKey.guarded(self, self.value) if plain else super().as_key(tx)
 
     def truth(self, tx: Translator) -> bool:
         if has(type(self.value), "__len__") and not has(type(self.value), "__bool__"):

@@ -6,6 +6,7 @@ import gc
 import math
 import sys
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -260,19 +261,38 @@ class Model(nn.Module):
         return self.linear(x) + 1
 
 
-def test_an_entry_dies_with_its_module() -> None:
-    def main() -> None:
-        model = Model()
-        native.optimize(run_graph)(model)(torch.ones(2, 4))
-        assert len(entries(Model.forward)) == 1
+def test_one_entry_serves_all_modules_that_are_alike() -> None:
+    x = torch.ones(2, 4)
 
-    main()
+    def main() -> weakref.ref[Model]:
+        for _ in range(3):
+            model = Model()
+            assert torch.equal(native.optimize(run_graph)(model)(x), model(x))
+        return weakref.ref(model)
+
+    model = main()
     gc.collect()
-    assert entries(Model.forward) == ()
-    model = Model()
-    native.optimize(run_graph)(model)(torch.ones(2, 4))
+    assert model() is None
     (entry,) = entries(Model.forward)
     assert isinstance(entry, GuardedCode)
+    other = Model()
+    other.linear = nn.Linear(4, 4, bias=False)
+    assert torch.equal(native.optimize(run_graph)(other)(x), other(x))
+    assert len(entries(Model.forward)) == 2
+
+
+def test_modules_are_told_apart_where_that_matters() -> None:
+    first, second = Model(), Model()
+    known: dict[Model, str] = {}
+
+    @native.optimize(run_graph)
+    def asked(a: Model, b: Model, x: torch.Tensor) -> tuple[torch.Tensor, bool, object]:
+        return x + len({a, b}), a is b, known.get(b)
+
+    known[second] = "second"
+    for a, b in ((first, second), (first, first), (second, first), (Model(), second)):
+        x, same, found = asked(a, b, torch.zeros(1))
+        assert (x.item(), same, found) == (len({a, b}), a is b, known.get(b))
 
 
 def test_modules_training_hooks_and_parameters_are_noticed() -> None:
