@@ -153,7 +153,7 @@ def test_an_entry_of_a_dictionarys_subclass_is_looked_up_by_its_own_method() -> 
 
 
 @dataclasses.dataclass
-class Output(ModelOutput):
+class Output(ModelOutput):  # type: ignore[misc]  # transformers is not read for its types
     loss: Any = None
     logits: Any = None
     states: Any = None
