@@ -9,13 +9,14 @@ import subprocess
 import sys
 import tokenize
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from tests.import_graph import circles, imports
+from tests.sources import Nodes, parsed
 
 ROOT = Path(__file__).resolve().parent.parent
 TOP_LEVEL = {
@@ -30,6 +31,11 @@ TWINS = 100
 """Lines that may stand in both engines, by chance."""
 
 
+@pytest.fixture(scope="module")
+def nodes() -> Iterator[Nodes]:
+    yield from parsed()
+
+
 def test_import_contracts_hold() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     outcome = subprocess.run(
@@ -38,14 +44,14 @@ def test_import_contracts_hold() -> None:
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr
 
 
-def test_the_native_engine_takes_nothing_of_dynamos_tracer() -> None:
+def test_the_native_engine_takes_nothing_of_dynamos_tracer(nodes: Nodes) -> None:
     """Only the registry of backends. (Import contracts know torch as a whole, not its parts.)"""
     allowed = {"torch._dynamo.backends.registry"}
     taken = {
         f"{path.relative_to(ROOT)}: {name}"
         for room in ("native", "engines/native", "engines/common")
         for path in (ROOT / "stepper" / room).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         for name in _imported(node)
         if name.startswith("torch._dynamo") and name not in allowed
     }
@@ -66,7 +72,7 @@ NAMERS = {"debuggee/registry.py", "debuggee/nothing_seen.py", "uncompiled.py"}
 nothing was seen, and to be left alone."""
 
 
-def test_nobody_goes_by_the_name_of_an_engine() -> None:
+def test_nobody_goes_by_the_name_of_an_engine(nodes: Nodes) -> None:
     """Whoever wants to know what an engine can asks its capabilities, or what it has registered; so
     another one is an addition and nothing else."""
     found = set()
@@ -74,7 +80,7 @@ def test_nobody_goes_by_the_name_of_an_engine() -> None:
         place = path.relative_to(ROOT / "stepper")
         if place.parts[0] in ("engines", "__init__.py"):  # there it is `stepper.native`
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             compared: list[ast.AST] = []
             if isinstance(node, ast.Compare):
                 compared = [node.left, *node.comparators]
@@ -144,13 +150,13 @@ def test_the_native_compiler_goes_round_in_no_large_circle() -> None:
     assert [circle for circle in circles(graph) if len(circle) > 4] == []
 
 
-def test_the_native_compiler_and_its_adapter_are_typed() -> None:
+def test_the_native_compiler_and_its_adapter_are_typed(nodes: Nodes) -> None:
     """`Any` is for what torch and the program hand over, and is counted."""
     untyped = sum(
         isinstance(node, ast.Name) and node.id == "Any"
         for room in ("native", "engines/native")
         for path in (ROOT / "stepper" / room).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
     )
     assert untyped < 200
 
@@ -240,8 +246,10 @@ def test_whatever_a_checker_is_told_to_leave_has_a_reason() -> None:
     needed any more, in the tests as well."""
     without = []
     for path in _sources():
-        lines = io.StringIO(path.read_text()).readline
-        for token in tokenize.generate_tokens(lines):
+        text = path.read_text()
+        if not EXCUSE.search(text):
+            continue
+        for token in tokenize.generate_tokens(io.StringIO(text).readline):
             if token.type == tokenize.COMMENT and EXCUSE.search(token.string):
                 reason = EXCUSE.sub("", token.string).strip(" #-()")
                 bare = re.search(r"type:\s*ignore(?!\[)|noqa(?!:)", token.string)
@@ -250,11 +258,11 @@ def test_whatever_a_checker_is_told_to_leave_has_a_reason() -> None:
     assert not without
 
 
-def test_whatever_is_skipped_has_a_reason() -> None:
+def test_whatever_is_skipped_has_a_reason(nodes: Nodes) -> None:
     without = [
         f"{path.relative_to(ROOT)}:{node.lineno}"
         for path in _sources()
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Call)
         and ast.unparse(node.func).startswith("pytest.")
         and (name := _last_name(node.func)) in SKIPS
@@ -273,16 +281,16 @@ def _sources() -> list[Path]:
 LOCKS = {"Lock", "RLock", "allocate_lock", "ReentrantLock"}
 
 
-def test_no_exception_from_outside_leaves_a_lock_locked() -> None:
+def test_no_exception_from_outside_leaves_a_lock_locked(nodes: Nodes) -> None:
     """A `with` is left by instructions of its own, before which a trace function of the program can
     raise: whoever wants the lock then waits for ever. So in the program's process locks are had by
     calls of C functions, `ReentrantLock.during` and `at_once`, and by no `with`."""
     rooms = [ROOT / "stepper" / room for room in ("debuggee", "engines", "recording", "native")]
-    trees = {path: ast.parse(path.read_text()) for room in rooms for path in room.rglob("*.py")}
+    files = [path for room in rooms for path in room.rglob("*.py")]
     locks = {
         name
-        for tree in trees.values()
-        for node in ast.walk(tree)
+        for path in files
+        for node in nodes(path)
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         if _last_name(node.value.func) in LOCKS
         for target in node.targets
@@ -291,8 +299,8 @@ def test_no_exception_from_outside_leaves_a_lock_locked() -> None:
     assert locks >= {"lock", "_sending", "compile_lock", "_mode"}
     found = [
         f"{path}:{node.lineno}"
-        for path, tree in trees.items()
-        for node in ast.walk(tree)
+        for path in files
+        for node in nodes(path)
         if isinstance(node, ast.With)
         and any(_last_name(i.context_expr) in locks for i in node.items)
     ]
@@ -305,25 +313,25 @@ def _last_name(node: ast.AST) -> str:
     return node.id if isinstance(node, ast.Name) else ""
 
 
-def test_no_docstring_leans_on_what_stands_elsewhere() -> None:
+def test_no_docstring_leans_on_what_stands_elsewhere(nodes: Nodes) -> None:
     """`The same …` and `Of …`, whatever the name before says, can be read by nobody alone."""
     leaning = [
         f"{path.relative_to(ROOT)}:{node.lineno}: {node.value.value[:50]}"
         for path in sorted((ROOT / "stepper").rglob("*.py*"))
         if path.suffix in (".py", ".pyi")
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
         if isinstance(node.value.value, str) and node.value.value.startswith(("The same", "Of "))
     ]
     assert not leaning
 
 
-def test_a_method_does_not_say_where_its_class_says_it() -> None:
+def test_a_method_does_not_say_where_its_class_says_it(nodes: Nodes) -> None:
     """What a class is derived from, or is said to be, tells of its methods, too."""
     pointing = [
         f"{path.relative_to(ROOT)}:{method.lineno}: {method.name}"
         for path in sorted((ROOT / "stepper").rglob("*.py"))
-        for of in ast.walk(ast.parse(path.read_text()))
+        for of in nodes(path)
         if isinstance(of, ast.ClassDef)
         for method in of.body
         if isinstance(method, ast.FunctionDef) and len(method.body) > 1
@@ -333,12 +341,12 @@ def test_a_method_does_not_say_where_its_class_says_it() -> None:
     assert not pointing
 
 
-def test_a_text_stands_below_what_it_is_about() -> None:
+def test_a_text_stands_below_what_it_is_about(nodes: Nodes) -> None:
     """Where two texts follow each other, something was put between one of them and its name."""
     displaced = [
         f"{path.relative_to(ROOT)}:{below.lineno}"
         for path in sorted((ROOT / "stepper").rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in nodes(path)
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef)
         for above, below in pairwise(node.body)
         if _is_text(above) and _is_text(below)

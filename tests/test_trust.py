@@ -6,7 +6,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 READERS = ("model", "recording", "client", "analysis", "console", "tui", "report", "cli")
@@ -15,12 +18,30 @@ READERS = ("model", "recording", "client", "analysis", "console", "tui", "report
 STREAMS = {"stdout", "stderr", "__stdout__", "__stderr__"}
 
 
-def calls(*rooms: str) -> Iterator[tuple[str, str, ast.Call]]:
-    """Every call: the file, what is called as it is written, and the call."""
-    for room in rooms:
-        for name, node in nodes(room):
-            if isinstance(node, ast.Call):
-                yield name, ast.unparse(node.func), node
+@pytest.fixture(scope="module", autouse=True)
+def _let_go() -> Iterator[None]:
+    """The collector would walk through what is parsed here each time."""
+    yield
+    calls_in.cache_clear()
+    nodes.cache_clear()
+
+
+Call = tuple[str, str, ast.Call]
+"""The file, what is called as it is written, and the call."""
+
+
+def calls(*rooms: str) -> Iterator[Call]:
+    """Every call."""
+    return chain.from_iterable(map(calls_in, rooms))
+
+
+@cache
+def calls_in(room: str) -> list[Call]:
+    return [
+        (name, ast.unparse(node.func), node)
+        for name, node in nodes(room)
+        if isinstance(node, ast.Call)
+    ]
 
 
 @cache

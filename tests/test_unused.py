@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import ast
-import gc
 import re
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.sources import parsed
+
 ROOT = Path(__file__).resolve().parent.parent
 
-Trees = dict[Path, ast.Module]
+Trees = dict[Path, list[ast.AST]]
+"""The nodes of each module's syntax tree."""
 
 CALLED_BY_NAME = re.compile(
     r"__\w+__|(_?on|action|watch|visit|pytest)_\w+"  # Python, Textual, ast, pytest
@@ -44,12 +46,8 @@ FORMATS = {"stepper/report/contents.py"}
 
 @pytest.fixture(scope="module")
 def trees() -> Iterator[Trees]:
-    """All modules, parsed without the collector's walking through what there is so far."""
-    gc.disable()
-    try:
-        yield {path: ast.parse(path.read_text()) for path in _python()}
-    finally:
-        gc.enable()
+    for nodes in parsed():
+        yield {path: nodes(path) for path in _python()}
 
 
 def test_whatever_is_defined_is_mentioned_elsewhere(trees: Trees) -> None:
@@ -75,7 +73,7 @@ def test_whatever_a_module_of_tests_defines_is_used(trees: Trees) -> None:
         for path, tree in trees.items()
         # The corpus is programs as users write them.
         if path.is_relative_to(ROOT / "tests") and "corpus" not in path.parts
-        for node in tree.body
+        for node in _body(tree)
         for name in _bound(node)
         if name not in used and not re.match(r"(?i)_*(py)?test", name)
     ]
@@ -123,7 +121,7 @@ def test_whatever_a_function_may_be_given_somebody_gives(trees: Trees) -> None:
     calls: dict[str, list[ast.Call]] = {}
     mentions: Counter[str] = Counter()
     for path, tree in trees.items():
-        for node in ast.walk(tree):
+        for node in tree:
             if isinstance(node, ast.FunctionDef):
                 functions.setdefault(node.name, []).append((path, node))
             elif isinstance(node, ast.Call):
@@ -171,9 +169,15 @@ def _python() -> list[Path]:
     return [path for path in found if path != Path(__file__)]
 
 
-def _defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
+def _body(tree: Sequence[ast.AST]) -> list[ast.stmt]:
+    module = tree[0]
+    assert isinstance(module, ast.Module)
+    return module.body
+
+
+def _defined(tree: Sequence[ast.AST]) -> Iterator[tuple[str, int]]:
     """Functions, classes, attributes and fields. Who decorates a function may have kept it."""
-    for node in ast.walk(tree):
+    for node in tree:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             plain = {"property", "cached_property", "staticmethod", "classmethod", "dataclass"}
             if all(_name(each) in plain for each in node.decorator_list):
@@ -196,8 +200,8 @@ def _bound(node: ast.stmt) -> Iterator[str]:
             yield name
 
 
-def _used(tree: ast.AST) -> Iterator[str]:
-    for node in ast.walk(tree):
+def _used(tree: Sequence[ast.AST]) -> Iterator[str]:
+    for node in tree:
         match node:
             case ast.Attribute(attr=name, ctx=ast.Load()) | ast.Name(id=name, ctx=ast.Load()):
                 yield name
@@ -216,20 +220,19 @@ def _name(node: ast.expr) -> str:
     return ast.unparse(node).rpartition(".")[2]
 
 
-def test_no_module_gives_one_name_to_two_things() -> None:
+def test_no_module_gives_one_name_to_two_things(trees: Trees) -> None:
     """The second takes the first one's place, and what was to use that uses the other."""
     twice = [
         f"{path.relative_to(ROOT)}: {name}"
-        for folder in ("stepper", "tests")
-        for path in sorted((ROOT / folder).rglob("*.py"))
-        if "corpus" not in path.parts  # programs do so on purpose
-        for name, count in Counter(_assigned(path)).items()
+        for path, tree in trees.items()
+        if not {"corpus", "demos"} & {*path.parts}  # programs do so on purpose
+        for name, count in Counter(_assigned(_body(tree))).items()
         if count > 1 and name != "_"
     ]
     assert not twice, twice
 
 
-def _assigned(path: Path) -> Iterator[str]:
-    for statement in ast.parse(path.read_text(encoding="utf-8")).body:
+def _assigned(body: Sequence[ast.stmt]) -> Iterator[str]:
+    for statement in body:
         targets = statement.targets if isinstance(statement, ast.Assign) else []
         yield from (each.id for each in targets if isinstance(each, ast.Name))

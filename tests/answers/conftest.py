@@ -11,7 +11,7 @@ from stepper.recording.reader import Recording
 from tests import ready
 from tests.answers import programs  # noqa: F401  # they take themselves up
 from tests.answers.cases import of
-from tests.answers.running import Recorded, counts, native_recording, run, some_of
+from tests.answers.running import Recorded, counts, native_recording, run, some_of, troubles
 
 TORCH = "2.13"
 """In which the bench's causes, lines and counts were found: another torch breaks elsewhere, and
@@ -33,11 +33,11 @@ def _ready() -> Iterator[None]:
 
 @pytest.fixture(scope="package")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
-    """The programs recorded, and the graphs that each made then."""
+    """The programs recorded, and what each made then."""
     path = tmp_path_factory.mktemp("answers") / "r.stepper"
     done = run("-m", "stepper", "record", "--lookups", "-o", path, "-m", "tests.answers", "--swept")
     recording = Recording.open(str(path))
-    yield recording, counts(done)
+    yield recording, counts(done), troubles(done)
     recording.close()
 
 

@@ -13,8 +13,9 @@ from tests.answers.cases import CASES, Case, Question, of
 from tests.answers.swept import SWEPT
 from tests.conftest import ROOT, clean_environment
 
-Recorded = tuple[Recording, dict[str, int]]
-"""A recording, and how many graphs each program made; of the sweep's: after the change."""
+Recorded = tuple[Recording, dict[str, int], dict[str, int]]
+"""A recording, how many graphs each program made (of the sweep's: after the change), and how often
+there was trouble."""
 
 
 def run(*command: object) -> subprocess.CompletedProcess[str]:

@@ -29,9 +29,9 @@ UNCOMPILED = "stance_that_compiles_nothing"
 
 @pytest.fixture(scope="module")
 def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
-    """The programs that are compiled again, recorded without lookups."""
+    """Each second of the programs that are compiled again, recorded without lookups."""
     path: Path = tmp_path_factory.mktemp("plain") / "plain.stepper"
-    names = [case.name for case in of("why-recompile")]
+    names = [UNCOMPILED, *[case.name for case in of("why-recompile")][::2]]
     run("-m", "stepper", "record", "-o", path, "-m", "tests.answers", *names)
     recording = Recording.open(str(path))
     yield recording
@@ -41,9 +41,12 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recording]:
 def test_without_lookups_the_same_is_known(plain: Recording, recorded: Recorded) -> None:
     """An answer is made of nothing else, so that none has to be made twice."""
     known, found = known_of(recorded[0]), known_of(plain)
-    assert len(found) > 200
+    assert len(found) > 100
     for name, recompiled in found.items():
-        assert recompiled == known[name], name
+        if name.partition(".")[0] in CASES:
+            assert recompiled == known[name], name
+        else:  # modules, of other programs as well
+            assert [each for each in recompiled if each not in known[name]] == [], name
 
 
 def test_of_a_call_that_nothing_is_compiled_for_it_is_said_how_to_record_it(

@@ -23,6 +23,12 @@ SEVENTH = 7
 """The light programs share so many tests, each of which reports all that it found."""
 
 
+class Second(Auditor):
+    """For what is stepped through once more with symbols for sizes."""
+
+    every = 2
+
+
 class Sampler(Auditor):
     """For programs of many thousand steps."""
 
@@ -65,7 +71,7 @@ def test_values_that_change_are_shown_as_they_were(
         path = tmp_path / f"{name}.stepper"
         with (
             warnings.catch_warnings(),
-            watching(path, recorder_class=Auditor) as watched,
+            watching(path, recorder_class=Second if dynamic else Auditor) as watched,
         ):
             warnings.simplefilter("ignore")
             compiled = torch.compile(SAMPLES[name], backend="eager", dynamic=dynamic)
