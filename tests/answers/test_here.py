@@ -31,7 +31,7 @@ def about(recording: Recording, moment: int, kind: EventKind) -> bool:
 
 
 def test_of_a_break_it_says_line_and_change(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     asked = 0
     for cause in causes(recording):
         if not about(recording, cause.moment, EventKind.GRAPH_BREAK):
@@ -46,7 +46,7 @@ def test_of_a_break_it_says_line_and_change(recorded: Recorded) -> None:
 
 
 def test_of_a_failure_it_says_the_line_to_blame(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     asked = 0
     for failed in failures(recording):
         moment = failed.failure.moment
@@ -62,7 +62,7 @@ def test_of_a_failure_it_says_the_line_to_blame(recorded: Recorded) -> None:
 
 
 def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     asked = 0
     for found in recompilations(recording):
         moment, nearest = found.translation.first_moment - 1, found.nearest
@@ -88,7 +88,7 @@ def test_of_a_recompilation_it_says_what_was_otherwise(recorded: Recorded) -> No
 
 
 def test_whatever_happens_is_told_and_leads_into_the_recording(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     moments = {event.moment for event in recording.events(kinds=NOTABLE)}
     for moment in sorted(moments)[::7]:
         at_once, here = glimpse(recording, moment), why_here(recording, moment)
@@ -102,7 +102,7 @@ def test_whatever_happens_is_told_and_leads_into_the_recording(recorded: Recorde
 
 
 def test_the_second_attempt_is_there_because_of_the_break(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     again = next(each for each in recording.attempts() if each.number == 2)
     here = why_here(recording, again.first_moment + 1)
     assert here.kind is None

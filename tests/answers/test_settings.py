@@ -35,7 +35,7 @@ def sets(name: str, setting: str) -> bool:
 
 def advised(recorded: Recorded) -> dict[tuple[str, ...], list[str]]:
     """The programs by what is advised on them first, where that is nothing but settings."""
-    recording, _ = recorded
+    recording, *_ = recorded
     found: dict[tuple[str, ...], list[str]] = defaultdict(list)
     every = causes(recording)
     for case in of("why-break"):

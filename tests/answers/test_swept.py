@@ -31,7 +31,7 @@ def test_what_is_claimed_is_what_happens(name: str, recorded: Recorded) -> None:
 
 
 def test_each_guard_is_found_by_the_name_that_answers_have_for_it(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     told: set[tuple[int, str]] = set()
     unknown = []
     for item in entries(recording):

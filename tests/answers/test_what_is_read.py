@@ -46,7 +46,7 @@ def test_a_question_about_a_function(question: Any, recorded: Recorded, read: li
 
 
 def test_a_question_about_a_moment(recorded: Recorded, read: list[int]) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     moments = sorted({event.moment for event in recording.events(kinds=NOTABLE)})
     assert len(moments) > 1_000
     for moment in moments[::29]:

@@ -24,7 +24,7 @@ COMPARED = re.compile(r"size=\[(?P<shape>.*?)\], stride=\[(?P<stride>.*?)\]")
 
 
 def test_what_is_said_of_a_guard_is_what_lookups_found(recorded: Recorded) -> None:
-    recording, _ = recorded
+    recording, *_ = recorded
     wrong = [
         f"{item.compile_id} {item.name}: {problem}"
         for item in entries(recording)
