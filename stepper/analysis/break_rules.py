@@ -16,7 +16,8 @@ from collections.abc import Callable
 
 from stepper.analysis import data_rules
 from stepper.analysis.break_changes import BACKWARD, CHANGES, FROM_OUTSIDE, ROUNDS, Remedy
-from stepper.analysis.broken import BRANCHES, NO_TENSOR, SKIPPED, Broken
+from stepper.analysis.broken import Broken
+from stepper.support import break_kinds
 
 _BUILTIN = re.compile(r"builtin operator `(\w+)` with argument types \[(.*)\] \(has_kwargs (\w+)\)")
 _PRINTED = frozenset({"str", "int", "float", "bool", "NoneType", "Tensor", "Parameter", "dtype"})
@@ -27,18 +28,14 @@ _THAT_WAIT = frozenset(
 """The trackers of such arguments."""
 _OF_TENSORS = "StringFormatVariable"
 """The tracker of a text with what is known only when the graph has run."""
-_CONTEXT_MANAGER = "Unsupported context manager"
 _ENTERING = ".enter_context("
-_TO_PROXY = "Failed to convert args/kwargs to proxy"
 _FUNCTIONAL = re.compile(r"\.autograd\.functional\.(hessian|jacobian)\Z")
 _OF_FUNC = {"jacobian": "jacrev"}
 """What the same is called in torch.func, where that is another name."""
-_INLINED = "Attempted to inline function marked as skipped"
 _OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
 _LOGGER = re.compile(r"method: <Logger ([\w.]+) \(\w+\)>\.(\w+), args: ")
 _ASKING = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
 """Methods of a logger with which nothing is logged."""
-_NO_HANDLER = "Missing bytecode handler"
 _WAITS = (
     "ASYNC_GEN_WRAP ",
     "BEFORE_ASYNC_WITH ",
@@ -50,11 +47,6 @@ _WAITS = (
 coroutine."""
 _NO_QUANTIZED = "quantized nyi in meta tensors"
 _QUANTIZATION = re.compile(r"\bmodule: torch\.ao\.quantization\b|/torch/ao/quantization/")
-_ASKED = "Call to `torch._dynamo.graph_break()`"
-_ALIASING = "Encountered aliasing during higher order op tracing"
-_RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
-_METHOD_CALL = "Unsupported method call"
-_MANAGER = "Unsupported context manager"
 _METHOD = re.compile(r"^call_method \S+ (\w+)(?: |\Z)")
 _FILES = r"(?:TextIOWrapper|Buffered\w+|FileIO)"
 _OF_A_FILE = re.compile(rf"^call_method \w+\({_FILES}\) ")
@@ -70,8 +62,6 @@ _DRAWING = frozenset(
 """Methods of numpy's random generators; those of torch's have other names."""
 _CACHED = "cached_property.__get__"
 _NAMESPACE = "<class 'types.SimpleNamespace'>"
-_CALL = "Unsupported function call"
-_OPAQUE = "An opaque object was created in the middle of the program."
 _OPERATIONS = frozenset(
     {
         "Cannot trace user-defined __len__",
@@ -172,7 +162,6 @@ def _builtin(broken: Broken) -> Remedy | None:
     return _BUILTINS.get(said[1]) or Remedy(f"call {said[1]} outside of the compiled function")
 
 
-RAISED = "Observed exception"
 _BY_PERCENT = "unsupported operand type(s) for %: 'str' and "
 _LACKING = {
     "DataPtrVariable": (
@@ -190,7 +179,7 @@ Python raises for an object that cannot do that, and the program would not."""
 
 def _lacking(broken: Broken) -> Remedy | None:
     """An exception that only Dynamo raises, since it does not know a value."""
-    if broken.kind != RAISED:
+    if broken.kind != break_kinds.RAISED:
         return None
     if "SymNodeVariable" in broken.operands and _BY_PERCENT in broken.context:
         return Remedy(
@@ -214,7 +203,7 @@ def _made_without(broken: Broken) -> Remedy | None:
 def _packed(broken: Broken) -> Remedy | None:
     """A recurrent module is called where there is a packed sequence: with its setting, the graph
     breaks within it all the same."""
-    if broken.kind != _RECURRENT or "PackedSequence" not in broken.types:
+    if broken.kind != break_kinds.RECURRENT or "PackedSequence" not in broken.types:
         return None
     return Remedy(
         "Dynamo takes no packed sequence apart, with allow_rnn neither: keep the module, and what "
@@ -312,13 +301,13 @@ def _quantized(broken: Broken) -> Remedy | None:
 def _manager(broken: Broken) -> Remedy | None:
     """A function or a class of torch's that makes a context manager, where that is entered; or a
     method that is called by entering an object."""
-    said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
+    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
     enters = said is not None and said[1] in ("__enter__", "__exit__")
     enters = enters and not _calls_a_file(broken)
-    there = broken.first_word == "with" and (broken.kind == NO_TENSOR or enters)
+    there = broken.first_word == "with" and (broken.kind == break_kinds.NO_TENSOR or enters)
     leads_there = broken.of_compiler and broken.leads_there.lstrip().startswith("with ")
-    made = broken.kind == _INLINED and _OF_TORCH.search(broken.context)
-    return CHANGES[_CONTEXT_MANAGER] if there or (leads_there and made) else None
+    made = broken.kind == break_kinds.INLINED and _OF_TORCH.search(broken.context)
+    return CHANGES[break_kinds.MANAGER] if there or (leads_there and made) else None
 
 
 def _entered(broken: Broken) -> Remedy | None:
@@ -333,7 +322,7 @@ def _entered(broken: Broken) -> Remedy | None:
 
 def _asked_by_a_library(broken: Broken) -> Remedy | None:
     """A library asks for the break itself, as torch's optimizers do."""
-    if not broken.library or broken.kind != _ASKED:
+    if not broken.library or broken.kind != break_kinds.ASKED:
         return None
     return Remedy(
         "leave it: the library asks for this break itself, as torch's optimizers do, and compiles "
@@ -343,7 +332,7 @@ def _asked_by_a_library(broken: Broken) -> Remedy | None:
 
 def _awaited(broken: Broken) -> Remedy | None:
     """A coroutine waits, here or in a library: Dynamo has no model of any way to do that."""
-    if broken.kind != _NO_HANDLER or not broken.context.startswith(_WAITS):
+    if broken.kind != break_kinds.INSTRUCTION or not broken.context.startswith(_WAITS):
         return None
     return Remedy(
         "no compiler follows await, async for or async with: wait outside of the compiled "
@@ -375,7 +364,7 @@ def _inside_library(broken: Broken) -> Remedy | None:
 
 def _of_each(broken: Broken) -> Remedy | None:
     """any() or all() of tensors, for which Dynamo has a loop of its own."""
-    called = _OF_EACH.search(broken.leads_there) if broken.kind == BRANCHES else None
+    called = _OF_EACH.search(broken.leads_there) if broken.kind == break_kinds.BRANCHES else None
     if not broken.library or called is None or broken.statement.strip() not in _EACH:
         return None
     return Remedy(
@@ -398,7 +387,7 @@ def _of_torch_without_fake(broken: Broken) -> Remedy | None:
 def _drawn_by_numpy(broken: Broken) -> Remedy | None:
     """A random number of numpy's."""
     of_a_state = broken.kind == _OF_NUMPY and " of RandomState(" in broken.explanation
-    said = _OF_A_GENERATOR.match(broken.context) if broken.kind == _METHOD_CALL else None
+    said = _OF_A_GENERATOR.match(broken.context) if broken.kind == break_kinds.METHOD else None
     of_module = broken.function[0].startswith("numpy.random")
     if not of_a_state and not of_module and (said is None or said[1] not in _DRAWING):
         return None
@@ -411,7 +400,7 @@ def _drawn_by_numpy(broken: Broken) -> Remedy | None:
 def _opaque_function(broken: Broken) -> Remedy | None:
     """A function that Dynamo does not look into: what is told of it says whose it is."""
     module, _ = broken.function
-    of_torch = broken.kind == _INLINED and _OF_TORCH.search(broken.context)
+    of_torch = broken.kind == break_kinds.INLINED and _OF_TORCH.search(broken.context)
     if not module and not of_torch:
         return None
     package = module.partition(".")[0]
@@ -428,7 +417,7 @@ def _opaque_function(broken: Broken) -> Remedy | None:
 def _functional(broken: Broken) -> Remedy | None:
     """A derivative by torch.autograd.functional, which takes a function, as no graph can; Dynamo
     has one for that of torch.func."""
-    found = _FUNCTIONAL.search(broken.called) if broken.kind == _TO_PROXY else None
+    found = _FUNCTIONAL.search(broken.called) if broken.kind == break_kinds.TO_PROXY else None
     if found is None:
         return None
     instead = f"torch.func.{_OF_FUNC.get(found[1], found[1])}"
@@ -438,7 +427,7 @@ def _functional(broken: Broken) -> Remedy | None:
 def _class_in_c(broken: Broken) -> Remedy | None:
     """An object of a class that is written in C."""
     said = f"{broken.explanation} {broken.context}"
-    if broken.kind != _CALL or "<class '" not in said:
+    if broken.kind != break_kinds.CALL or "<class '" not in said:
         return None
     if _NAMESPACE in broken.explanation:
         return Remedy("take an object of a plain class, a dataclass or a dict in its place")
@@ -447,21 +436,21 @@ def _class_in_c(broken: Broken) -> Remedy | None:
 
 def _written(broken: Broken) -> Remedy | None:
     """Something is written to a file or a stream, as a progress bar does, or a file is opened."""
-    if broken.kind == _METHOD_CALL and _WRITING.match(broken.context):
+    if broken.kind == break_kinds.METHOD and _WRITING.match(broken.context):
         return Remedy("write to files and streams outside of the compiled function")
-    entered = broken.kind == _MANAGER and _OPENED.search(broken.explanation)
+    entered = broken.kind == break_kinds.MANAGER and _OPENED.search(broken.explanation)
     if not entered and not _calls_a_file(broken):
         return None
     return Remedy("read or write files outside of the compiled function")
 
 
 def _calls_a_file(broken: Broken) -> bool:
-    return broken.kind == _METHOD_CALL and _OF_A_FILE.match(broken.context) is not None
+    return broken.kind == break_kinds.METHOD and _OF_A_FILE.match(broken.context) is not None
 
 
 def _attributes_in_c(broken: Broken) -> Remedy | None:
     """An attribute is set of an object whose class has code in C for that."""
-    said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
+    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
     if said is None or said[1] not in ("__setattr__", "__delattr__"):
         return None
     return Remedy(
@@ -473,7 +462,7 @@ def _attributes_in_c(broken: Broken) -> Remedy | None:
 def _operation_in_c(broken: Broken) -> Remedy | None:
     """An operator, a loop or a builtin function asks something of an object, and Dynamo has no
     model of that."""
-    said = _METHOD.search(broken.context) if broken.kind == _METHOD_CALL else None
+    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
     special = said is not None and said[1].startswith("__")
     if not special and broken.kind not in _OPERATIONS:
         return None
@@ -485,8 +474,8 @@ def _operation_in_c(broken: Broken) -> Remedy | None:
 
 def _generator(broken: Broken) -> Remedy | None:
     """A generator of random numbers is made, or handed over: no graph could have it."""
-    made = broken.kind in (_OPAQUE, _CALL) and ".Generator'" in broken.context
-    handed_over = broken.kind == _TO_PROXY and "(Generator)" in broken.context
+    made = broken.kind in (break_kinds.OPAQUE, break_kinds.CALL) and ".Generator'" in broken.context
+    handed_over = broken.kind == break_kinds.TO_PROXY and "(Generator)" in broken.context
     if not made and not handed_over:
         return None
     return Remedy(
@@ -498,7 +487,7 @@ def _generator(broken: Broken) -> Remedy | None:
 def _shared(broken: Broken) -> Remedy | None:
     """A function that an operator has whole takes two tensors that are one memory: none is
     returned."""
-    if broken.kind != _ALIASING or not broken.context.startswith("Input-to-input "):
+    if broken.kind != break_kinds.ALIASING or not broken.context.startswith("Input-to-input "):
         return None
     return Remedy(
         "two of the tensors that the function takes are one memory, as x and x.T are: hand one of "
@@ -558,7 +547,7 @@ def _array_by_symbol(broken: Broken) -> Remedy | None:
 
 def _scheduled(broken: Broken) -> Remedy | None:
     """The step of an optimizer that a scheduler of learning rates has wrapped."""
-    if broken.kind != SKIPPED or not _SCHEDULER.search(broken.context):
+    if broken.kind != break_kinds.SKIPPED or not _SCHEDULER.search(broken.context):
         return None
     return Remedy(
         "a scheduler of torch's has wrapped the optimizer's step, into which Dynamo does not look; "

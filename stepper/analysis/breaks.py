@@ -24,8 +24,8 @@ from operator import itemgetter
 import msgspec
 
 from stepper.analysis.break_changes import Remedy
-from stepper.analysis.break_rules import RAISED, advised
-from stepper.analysis.broken import COUNTS, DECIDES, FINDS, NUMBER, SHAPED, Broken
+from stepper.analysis.break_rules import advised
+from stepper.analysis.broken import COUNTS, DECIDES, FINDS, NUMBER, Broken
 from stepper.analysis.decisions import (
     checked,
     decided_at,
@@ -56,6 +56,7 @@ from stepper.model.trace import (
 )
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
+from stepper.support import break_kinds
 from stepper.support.pythons_own import is_installed
 
 _PAGE = re.compile(r"https://meta-pytorch\.github\.io/compile-graph-break-site/gb/gb\d+\.html")
@@ -379,7 +380,7 @@ class _Reader:
         """Where the instruction is; of an exception, which is a break in each function that it
         leaves, where it was raised: the innermost frame of the stack."""
         row = self._shown(found)
-        if row is not None and not (kinds_of(found)[0] == RAISED and found.user_stack):
+        if row is not None and not (kinds_of(found)[0] == break_kinds.RAISED and found.user_stack):
             return row[1]
         if not found.user_stack:
             return None
@@ -482,7 +483,8 @@ class _Reader:
         leads_there = self._leads_there(found) if library and row is not None else ""
         called = self._called(found, row[0]) if row is not None else None
         decided = decided_at(self._codes_to(found)) if row is not None else None
-        how = self._taken(found) if kinds[0] in {SHAPED, *NUMBER} and row is not None else ""
+        counted = kinds[0] in {break_kinds.SHAPED, *NUMBER}
+        how = self._taken(found) if counted and row is not None else ""
         return Broken(
             kind=kinds[0],
             explanation=_explanation(found, kinds),
@@ -508,12 +510,12 @@ class _Reader:
             indexes=how == FINDS,
             counts=how == COUNTS,
             taken=how if how not in (COUNTS, DECIDES, FINDS) else "",
-            next_break=self._next_break(found) if kinds[0] in {SHAPED, *NUMBER} else "",
+            next_break=self._next_break(found) if counted else "",
             of_input=called is not None and self._is_of_an_input(found, called),
             ends_a_loop=decided is not None and ends_a_loop(decided[0].instructions, decided[1]),
             around_module=self._around_module(found) if row is not None else "",
             types=self._types(found) if row is not None else frozenset(),
-            metaclass=self._metaclass(found) if kinds[0] == RAISED else "",
+            metaclass=self._metaclass(found) if kinds[0] == break_kinds.RAISED else "",
             around=self._loop_around(found) if len(kinds) > 1 and row is not None else "",
             comes_of_another=comes_of(self._recording, found) is not None,
             quantizes=any(_QUANTIZED.search(code.filename) for code, _ in self._codes_to(found)),
@@ -603,7 +605,7 @@ class _Reader:
             else:
                 rows = self._recording.code(frame.code).instructions
                 how = taken_by_call(rows, ip, state) if depth == 1 else ""
-                if kinds_of(found)[0] == SHAPED and decides_by_size(rows, ip):
+                if kinds_of(found)[0] == break_kinds.SHAPED and decides_by_size(rows, ip):
                     how = DECIDES  # as it is where the whole function is given up
             if how or not is_returned(self._recording.code(frame.code), ip):
                 return how

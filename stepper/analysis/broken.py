@@ -7,18 +7,10 @@ import re
 import msgspec
 
 from stepper.model.capabilities import Capabilities
+from stepper.support import break_kinds
 
-BRANCHES = "Data-dependent branching"
-NO_TENSOR = "torch.* op returned non-Tensor"
-NUMBER = frozenset(
-    {
-        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
-        "Data dependent operator",
-    }
-)
+NUMBER = frozenset({break_kinds.ITEM, break_kinds.OPERATOR})
 """Kinds where a tensor becomes a number."""
-SHAPED = "Dynamic shape operator"
-SKIPPED = "Attempted to call function marked as skipped"
 SUBSCRIBES = ("BINARY_SUBSCR", "BINARY_OP")
 """Since CPython 3.14 the second has a kind for it; no other operator of two tensors reads data."""
 DECIDES = "it decides by it"
@@ -105,7 +97,7 @@ class Broken(msgspec.Struct, frozen=True):
     @property
     def function(self) -> tuple[str, str]:
         """Module and name of a function into which no compiler looks; both empty: it is none."""
-        said = _FUNCTION.search(self.context) if self.kind == SKIPPED else None
+        said = _FUNCTION.search(self.context) if self.kind == break_kinds.SKIPPED else None
         return ("", "") if said is None else (said[1], said[2])
 
     @property

@@ -20,13 +20,13 @@ from stepper.analysis.break_changes import (
     ROUNDS,
     Remedy,
 )
-from stepper.analysis.broken import BRANCHES, NO_TENSOR, NUMBER, SHAPED, SUBSCRIBES, Broken
+from stepper.analysis.broken import NUMBER, SUBSCRIBES, Broken
+from stepper.support import break_kinds
 
 _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
 _RAISE = "RAISE_VARARGS"
 _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _UNBIND = re.compile(r"\bunbind\(")
-_OPERATOR = "Data dependent operator"
 _NO_TYPE = "Unsupported python_type() call"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
@@ -44,7 +44,7 @@ _OF_TENSORS = "unimplemented builtin op on tensor arguments"
 
 def _does_not_hold(broken: Broken) -> Remedy | None:
     """An assertion of a condition that is known while tracing, and false."""
-    jumps = broken.kind == BRANCHES and broken.context.startswith(_JUMP_ON_CONSTANT)
+    jumps = broken.kind == break_kinds.BRANCHES and broken.context.startswith(_JUMP_ON_CONSTANT)
     raises = broken.opname == _RAISE and broken.first_word == "assert"
     if not jumps and not raises:
         return None
@@ -74,7 +74,7 @@ def _differentiated(broken: Broken) -> Remedy | None:
 
 def _check(broken: Broken) -> Remedy | None:
     """A condition on data, or a number, that only decides whether to raise."""
-    if broken.kind not in {BRANCHES, *NUMBER} or not broken.checks:
+    if broken.kind not in {break_kinds.BRANCHES, *NUMBER} or not broken.checks:
         return None
     return Remedy(
         "put the check into the graph: torch._assert_async(condition, message), where the "
@@ -86,7 +86,7 @@ def _check(broken: Broken) -> Remedy | None:
 def _random_number(broken: Broken) -> Remedy | None:
     """A number drawn by numpy, or one that Python has drawn, by which the program decides."""
     module, name = broken.function
-    of_numpy = broken.kind == _OPERATOR and ".random." in broken.called
+    of_numpy = broken.kind == break_kinds.OPERATOR and ".random." in broken.called
     of_numpy = of_numpy or module.startswith("numpy.random")
     of_python = module == "<unknown module>" and name.startswith("Random.")
     decides = broken.decides or broken.ends_a_loop or broken.first_word in {"if", "elif", "while"}
@@ -102,7 +102,7 @@ def _random_number(broken: Broken) -> Remedy | None:
 def _loop(broken: Broken) -> Remedy | None:
     """A loop, `while` or `for`, that goes on or ends by data."""
     ends = broken.ends_a_loop or broken.first_word == "while"
-    if not ends or broken.kind not in {BRANCHES, *NUMBER}:
+    if not ends or broken.kind not in {break_kinds.BRANCHES, *NUMBER}:
         return None
     return Remedy(
         "how often the loop runs depends on data: compile one round of it, with the loop around "
@@ -112,7 +112,7 @@ def _loop(broken: Broken) -> Remedy | None:
 
 def _one_round(broken: Broken) -> Remedy | None:
     """Data decides within a `while` loop, which likely goes on by what comes of it."""
-    if broken.around != "while" or broken.kind not in {SHAPED, *NUMBER}:
+    if broken.around != "while" or broken.kind not in {break_kinds.SHAPED, *NUMBER}:
         return None
     return Remedy(
         "a break in a loop leaves the whole function uncompiled, and the next round may break "
@@ -183,7 +183,7 @@ def _taken(broken: Broken) -> Remedy | None:
 
 def _python_value(broken: Broken) -> Remedy | None:
     """An operator that returns a Python value, and not by way of a tensor."""
-    if broken.kind != _OPERATOR or broken.context in {"", _ITEM}:
+    if broken.kind != break_kinds.OPERATOR or broken.context in {"", _ITEM}:
         return None
     return Remedy(
         "no setting makes a symbol of what this operator returns: use tensors, for torch.equal "
@@ -194,14 +194,18 @@ def _python_value(broken: Broken) -> Remedy | None:
 def _negation(broken: Broken) -> Remedy | None:
     """`not` of a tensor: Python's own, which returns no tensor. As a symbol, the number would break
     there, too."""
-    if broken.opname != "UNARY_NOT" or broken.kind not in {BRANCHES, _OPERATOR, NO_TENSOR}:
+    if broken.opname != "UNARY_NOT" or broken.kind not in {
+        break_kinds.BRANCHES,
+        break_kinds.OPERATOR,
+        break_kinds.NO_TENSOR,
+    }:
         return None
     return Remedy("torch.logical_not of the tensor, instead of `not`")
 
 
 def _without_meta(broken: Broken) -> Remedy | None:
     """An operator whose result has no fixed size, and of which torch knows no more."""
-    if broken.kind != SHAPED or broken.context not in _WITHOUT_META:
+    if broken.kind != break_kinds.SHAPED or broken.context not in _WITHOUT_META:
         return None
     return Remedy(NO_META)
 
@@ -209,7 +213,7 @@ def _without_meta(broken: Broken) -> Remedy | None:
 def _size_decides(broken: Broken) -> Remedy | None:
     """The program decides by how many elements an operator leaves: as a symbol, the size would
     break there."""
-    if broken.kind != SHAPED or not broken.decides:
+    if broken.kind != break_kinds.SHAPED or not broken.decides:
         return None
     return Remedy(
         "the program decides by how many elements come out, which is data: with its setting it "
@@ -220,7 +224,7 @@ def _size_decides(broken: Broken) -> Remedy | None:
 
 def _size_taken(broken: Broken) -> Remedy | None:
     """Python itself takes how many elements an operator leaves, where no symbol would do."""
-    if broken.kind != SHAPED or not (broken.indexes or broken.taken):
+    if broken.kind != break_kinds.SHAPED or not (broken.indexes or broken.taken):
         return None
     how = "to find an element by it" if broken.indexes else broken.taken
     return Remedy.telling(
@@ -233,7 +237,7 @@ def _size_taken(broken: Broken) -> Remedy | None:
 def _size_counts(broken: Broken) -> Remedy | None:
     """A loop over the elements that an operator leaves: as a symbol, their number would break
     there."""
-    if broken.kind != SHAPED or not broken.counts:
+    if broken.kind != break_kinds.SHAPED or not broken.counts:
         return None
     return Remedy(
         "a loop has as many rounds as elements come out, which is data: its setting moves the "
@@ -268,11 +272,11 @@ def _bound(broken: Broken) -> Remedy | None:
 
 def _output_size(broken: Broken) -> Remedy | None:
     """An operator whose result has the size that it is told, if it is told one."""
-    if broken.kind != SHAPED or broken.context != "aten.repeat_interleave.Tensor":
+    if broken.kind != break_kinds.SHAPED or broken.context != "aten.repeat_interleave.Tensor":
         return None
     return Remedy(
         "pass output_size, the number of elements that come out, where that is known; or {setting}",
-        CHANGES[SHAPED].setting,
+        CHANGES[break_kinds.SHAPED].setting,
     )
 
 
@@ -300,7 +304,7 @@ def _torch_decides(broken: Broken) -> Remedy | None:
 
 def _undecided(broken: Broken) -> Remedy | None:
     """A condition on a symbol that comes from data."""
-    jumps = broken.kind == BRANCHES and broken.context == _JUMP_ON_SYMBOL
+    jumps = broken.kind == break_kinds.BRANCHES and broken.context == _JUMP_ON_SYMBOL
     if not jumps and "Could not guard on data-dependent expression" not in broken.explanation:
         return None
     return Remedy(
@@ -311,7 +315,7 @@ def _undecided(broken: Broken) -> Remedy | None:
 
 def _nested(broken: Broken) -> Remedy | None:
     """A nested tensor is taken apart."""
-    nested = broken.kind == _OPERATOR or "(NestedTensor)" in broken.context
+    nested = broken.kind == break_kinds.OPERATOR or "(NestedTensor)" in broken.context
     if not nested or not _UNBIND.search(broken.statement):
         return None
     return Remedy(
@@ -323,7 +327,7 @@ def _nested(broken: Broken) -> Remedy | None:
 def _index(broken: Broken) -> Remedy | None:
     """A tensor of no dimensions as an index of a tensor: torch reads it as a number."""
     symbol = _NO_NUMBER in broken.explanation
-    if (not symbol and broken.kind != _OPERATOR) or broken.opname not in SUBSCRIBES:
+    if (not symbol and broken.kind != break_kinds.OPERATOR) or broken.opname not in SUBSCRIBES:
         return None
     if not broken.operands or not broken.operands <= _TENSORS:
         return None
@@ -345,7 +349,7 @@ def _as_number(broken: Broken) -> Remedy | None:
 
 def _mathematics(broken: Broken) -> Remedy | None:
     """A function of Python's module math takes a tensor."""
-    if broken.kind != _OPERATOR or not _MATH.match(broken.called):
+    if broken.kind != break_kinds.OPERATOR or not _MATH.match(broken.called):
         return None
     return Remedy("use the function of torch instead of that of math")
 

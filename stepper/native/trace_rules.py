@@ -8,12 +8,13 @@ from collections.abc import Callable
 from typing import Any
 
 from stepper import _C
-from stepper.native import break_kinds
+from stepper.native import break_contexts
 from stepper.native.exc import Reason
 from stepper.native.library import STEPPER, TORCH, is_library
 from stepper.native.polyfills import is_polyfill
 from stepper.native.skip_reasons import reads_its_frame, wrappers
 from stepper.native.variables.torch import graph_break
+from stepper.support import break_kinds
 from stepper.support.per_object import PerCode
 
 _COMPILERS = (
@@ -90,7 +91,7 @@ def _of_torch(function: types.FunctionType) -> str:
     if code.co_qualname == _DISABLED:
         reason = f"{function.__qualname__}, which is disabled (torch.compiler.disable)"
         return Reason(reason, kind=break_kinds.DISABLED, context=str(function))
-    context = break_kinds.function_context(function, "it is of torch's compilers")
+    context = break_contexts.function_context(function, "it is of torch's compilers")
     return Reason(f"{name} of torch", kind=break_kinds.SKIPPED, context=context)
 
 

@@ -14,16 +14,16 @@ import torch._dynamo
 
 from stepper.analysis.break_changes import CHANGES, FROM_OUTSIDE
 from stepper.analysis.break_lines import break_lines
-from stepper.analysis.break_rules import RAISED, advised
+from stepper.analysis.break_rules import advised
 from stepper.analysis.breaks import Cause, causes
-from stepper.analysis.broken import BRANCHES, NUMBER, SHAPED, SKIPPED, Broken
+from stepper.analysis.broken import Broken
 from stepper.analysis.decisions import decided_at
 from stepper.analysis.query import Query
 from stepper.analysis.skipped_frames import skipped
 from stepper.model.program import Code, Instruction
 from stepper.model.trace import SkippedFrame
-from stepper.native import break_kinds
 from stepper.recording.reader import Recording
+from stepper.support import break_kinds
 from tests.analysis.conftest import Recorded
 from tests.analysis.dynamo_log import breaks_logged
 from tests.tape import Tape
@@ -357,7 +357,6 @@ def test_the_native_engines_kinds_are_dynamos() -> None:
     tables = (break_kinds.OF_TENSORS, break_kinds.OF_ATTRIBUTES)
     named |= {kind for table in tables for kind in table.values()}
     assert named - _registered() <= NOT_IN_ALL
-    assert {BRANCHES, SHAPED, SKIPPED, RAISED, *NUMBER} <= named
 
 
 def _registered() -> set[str]:

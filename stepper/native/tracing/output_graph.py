@@ -23,7 +23,6 @@ import torch.fx
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper._C import call_undisturbed
-from stepper.native import break_kinds
 from stepper.native.codegen.graph_names import CodeAsCaptured
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import Consulted, module_of
@@ -68,6 +67,7 @@ from stepper.native.versions import (
     with_version,
     without_autocast_cache,
 )
+from stepper.support import break_kinds
 from stepper.support.outside import comes_from_outside
 from stepper.support.words import one_of
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import break_kinds, config
+from stepper.native import config
 from stepper.native.bytecode.bytecode_transformation import Program
 from stepper.native.bytecode.opcodes import Instruction, handler_of, listing
 from stepper.native.exc import (
@@ -60,6 +60,7 @@ from stepper.native.variables.exceptions import (
 from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.lists import BaseListVariable, SliceVariable, TupleVariable
+from stepper.support import break_kinds
 
 if TYPE_CHECKING:
     from stepper.native.tracing.output_graph import OutputGraph

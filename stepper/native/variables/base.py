@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, TypeVar, datac
 
 import torch
 
-from stepper.native import break_kinds
+from stepper.native import break_contexts
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, has_finalizer, lookup
+from stepper.support import break_kinds
 from stepper.support.words import one_of
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class VariableTracker:
 
     def refuse_method(self, name: str) -> Exception:
         """To be raised where there is no model of a method of this value."""
-        context = break_kinds.method_context(self, name)
+        context = break_contexts.method_context(self, name)
         return self.refuse(f"method {name}", kind=break_kinds.METHOD, context=context)
 
     def refuse_call(self) -> Exception:
@@ -211,7 +212,7 @@ class VariableTracker:
 
     def as_proxy(self) -> Any:
         """What stands for it among the arguments of a node."""
-        context = f"args: {break_kinds.tracker_in_words(self)}"
+        context = f"args: {break_contexts.tracker_in_words(self)}"
         raise self.refuse("use in the graph", kind=break_kinds.TO_PROXY, context=context)
 
     # --- what can be done with it

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import break_kinds, polyfills
+from stepper.native import break_contexts, polyfills
 from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.guards.class_dicts import has, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -215,8 +215,8 @@ class BuiltinVariable(VariableTracker):
         if self.fn in (eval, exec) or (self.fn in (locals, vars, dir) and not args):
             raise SkipFrame(f"it may read its own frame ({self.fn.__name__})")
         tensors = any(isinstance(arg, TensorVariable) for arg in args)
-        given = None if tensors else [*map(break_kinds.type_in_words, args)]
-        kind, context = break_kinds.of_function(self.fn, given, by_name=bool(kwargs))
+        given = None if tensors else [*map(break_contexts.type_in_words, args)]
+        kind, context = break_contexts.of_function(self.fn, given, by_name=bool(kwargs))
         hint = _OUTSIDE if self.fn in (print, input, open) else ""
         raise self.refuse("a call", hint, kind=kind, context=context)
 

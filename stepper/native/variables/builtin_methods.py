@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import break_kinds, polyfills
+from stepper.native import break_contexts, polyfills
 from stepper.native.exc import NativeError
 from stepper.native.guards.class_dicts import has, lookup, module_of
 from stepper.native.source import ConstantSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker, tracker_class
+from stepper.support import break_kinds
 from stepper.support.words import Classes
 
 if TYPE_CHECKING:
@@ -119,7 +120,7 @@ class BoundBuiltinMethod(VariableTracker):
         return f"method {self.name} of {self.obj.describe()}"
 
     def refuse_call(self) -> Exception:
-        context = break_kinds.method_context(self.obj, self.name)
+        context = break_contexts.method_context(self.obj, self.name)
         of_generator = issubclass(self.obj.python_type(), torch.Generator)
         kind = break_kinds.OF_GENERATOR if of_generator else break_kinds.METHOD
         return self.refuse("a call", kind=kind, context=context)

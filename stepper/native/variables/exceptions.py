@@ -19,7 +19,6 @@ from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from stepper import _C
-from stepper.native import break_kinds
 from stepper.native.bytecode.opcodes import EMPTY_SLOT_NAMES_MODULE
 from stepper.native.exc import Reason, Unsupported, unimplemented
 from stepper.native.guards.class_dicts import class_dict, find, has, lookup, order_of, place_of
@@ -34,6 +33,7 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod, KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable, is_constant
+from stepper.support import break_kinds
 from stepper.support.words import Classes, one_of, qualified_name
 
 if TYPE_CHECKING:

@@ -21,7 +21,6 @@ import torch.fx
 from torch.utils.hooks import RemovableHandle
 
 from stepper import _C
-from stepper.native import break_kinds
 from stepper.native.bytecode.opcodes import listing
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.variables.base import (
@@ -54,6 +53,7 @@ from stepper.native.versions import (
     while_loop,
     wrapped,
 )
+from stepper.support import break_kinds
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Output, Translator

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import break_kinds
+from stepper.native import break_contexts
 from stepper.native.guards.class_dicts import (
     class_dict,
     flags_of,
@@ -44,6 +44,7 @@ from stepper.native.variables.user_defined import (
     UserDefinedObjectVariable,
 )
 from stepper.native.versions import LAZY_PROPERTY
+from stepper.support import break_kinds
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen, Translator
@@ -102,7 +103,7 @@ def _refused(cls: VariableTracker) -> Exception:
     return cls.refuse(
         "an instance",
         kind=break_kinds.PARAMETER if of_parameter else break_kinds.CALL,
-        context=break_kinds.class_in_words(kind),
+        context=break_contexts.class_in_words(kind),
     )
 
 

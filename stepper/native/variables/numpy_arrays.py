@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 import torch
 import torch.fx
 
-from stepper.native import break_kinds
 from stepper.native.array_calls import ArrayCall, Place, dtype_of
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -26,6 +25,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import BaseListVariable, SliceVariable, TupleVariable
 from stepper.native.variables.tensor import GraphOutputVariable, TensorVariable
+from stepper.support import break_kinds
 
 if TYPE_CHECKING:
     from stepper.native.protocols import Translator

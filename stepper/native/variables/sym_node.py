@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from stepper.native import break_kinds
 from stepper.native.exc import Unsupported, unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
@@ -23,6 +22,7 @@ from stepper.native.variables.base import Arguments, Keywords, VariableTracker, 
 from stepper.native.variables.builtin_methods import IN_PLACE
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import sym_sqrt
+from stepper.support import break_kinds
 from stepper.support.words import one_of
 
 Asked = TypeVar("Asked")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import torch
 
-from stepper.native import break_kinds
+from stepper.native import break_contexts
 from stepper.native.exc import NativeError, unimplemented
 from stepper.native.guards.class_dicts import find, has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -33,6 +33,7 @@ from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable, has_value
 from stepper.native.versions import TensorBase, innermost, storage_address
+from stepper.support import break_kinds
 from stepper.support.words import one_of
 
 if TYPE_CHECKING:
@@ -318,7 +319,7 @@ class TensorVariable(VariableTracker):
             why = _REFUSED[name]
             hint = _KEEP_IT if why is _NEEDS_DATA else _HINTS.get(name, "")
             kind = break_kinds.OF_TENSORS.get(name, "")
-            context = break_kinds.method_context(self, name)
+            context = break_contexts.method_context(self, name)
             raise unimplemented(f"Tensor.{name} {why}", hint, kind=kind, context=context)
         require(tx.output, self.class_type, name)
         if name in _RESHAPING:

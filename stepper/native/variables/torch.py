@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import torch
 import torch.nn.functional
 
-from stepper.native import break_kinds, versions
+from stepper.native import versions
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -36,6 +36,7 @@ from stepper.native.variables.numpy_arrays import MADE_OF_ARRAYS, NumpyArrayVari
 from stepper.native.variables.overrides import OVERRIDE
 from stepper.native.variables.sym_node import SymNodeVariable
 from stepper.native.variables.tensor import TensorVariable
+from stepper.support import break_kinds
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper import _C
-from stepper.native import break_kinds, polyfills
+from stepper.native import break_contexts, polyfills
 from stepper.native.guards.class_dicts import (
     MISSING,
     class_dict,
@@ -97,6 +97,7 @@ from stepper.native.variables.tensor import (
     is_graph_method,
 )
 from stepper.native.versions import READS_STATICALLY
+from stepper.support import break_kinds
 from stepper.support.words import one_of, qualified_name
 
 if TYPE_CHECKING:
@@ -367,8 +368,8 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         return bool(answer)
 
     def refuse_call(self) -> Exception:
-        if break_kinds.is_in_c(type(self.value)):
-            context = break_kinds.function_context(self.value)
+        if break_contexts.is_in_c(type(self.value)):
+            context = break_contexts.function_context(self.value)
             return self.refuse("a call", kind=break_kinds.SKIPPED, context=context)
         return super().refuse_call()
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from stepper.native import break_kinds
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import unimplemented
@@ -22,6 +21,7 @@ from stepper.native.variables.named_tuple import NamedTupleVariable
 from stepper.native.variables.sets import made_of
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
+from stepper.support import break_kinds
 
 _SHOWN = UserDefinedObjectVariable | ExceptionVariable | NamedTupleVariable
 """What has no text of its own, but by methods of its class."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import torch
 
-from stepper.native import break_kinds
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.bytecode_analysis import only_raises
 from stepper.native.bytecode.opcodes import Instruction
@@ -18,6 +17,7 @@ from stepper.native.variables.iter import IteratorVariable, iterate
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.native.versions import assert_true
+from stepper.support import break_kinds
 
 
 class FlowInstructions(OperatorInstructions):

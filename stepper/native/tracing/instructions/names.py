@@ -8,7 +8,6 @@ import types
 
 import torch
 
-from stepper.native import break_kinds
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.exc import Unsupported, unimplemented
@@ -29,6 +28,7 @@ from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.namespace import NamespaceVariable, global_source, vars_of
+from stepper.support import break_kinds
 
 _IMPORT = builtins.__import__
 

@@ -1,9 +1,8 @@
-"""What kind a graph break is of, by Dynamo's names.
+"""What a graph break is about, told in Dynamo's form.
 
-Both compilers break graphs for the same things, and what is to be done about them is the same; so a
-reason here carries the name that Dynamo has for its kind, where it has one. The words of a reason
-stay our own. What Dynamo calls the context of a break is told in Dynamo's form, too: which method
-of what, which function of which module.
+The words of a reason are our own. What Dynamo calls the context of a break (which method of what,
+which function of which module) is told as Dynamo tells it, beside its name for the kind: what is
+advised looks at both.
 """
 
 from __future__ import annotations
@@ -14,56 +13,11 @@ import types
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from stepper.support import break_kinds
 from stepper.support.words import class_name, module_of, qualified_name
 
 if TYPE_CHECKING:
     from stepper.native.variables.base import VariableTracker
-
-BRANCHES = "Data-dependent branching"
-ITEM = "Unsupported Tensor.item() call with capture_scalar_outputs=False"
-OPERATOR = "Data dependent operator"
-SHAPED = "Dynamic shape operator"
-ONE_HOT = "Attempted to use `torch.nn.functional.one_hot` with data-dependent output shape"
-RAISED = "Observed exception"
-SKIPPED = "Attempted to call function marked as skipped"
-WITH_THESE_VALUES = "invalid call to builtin op handler"
-SORTING = "sort with non-constant keys"
-TEXT = "BUILD_STRING type error"
-BUILTIN = "Failed to trace builtin operator"
-METHOD = "Unsupported method call"
-CALL = "Unsupported function call"
-OF_GENERATOR = "torch.Generator method"
-MANAGER = "Unsupported context manager"
-TO_PROXY = "Failed to convert args/kwargs to proxy"
-INSTRUCTION = "Missing bytecode handler"
-IMPORT = "Import failure"
-CLASS = "Invalid call to __build_class__"
-OUT = "Shape mismatch with out= tensor variant"
-ASKED = "Call to `torch._dynamo.graph_break()`"
-SKIP_ASKED = "Call to `torch._dynamo.skip_frame()`"
-DISABLING = "Call to `torch.compiler.disable()`"
-DISABLED = "Skip calling `torch.compiler.disable()`d function"
-WITH_GRADIENT = "Attempted to use tensor creation function with requires_grad=True"
-PARAMETER = "Attempted to use `torch.nn.Parameter()` constructor with Dynamo"
-CHANGES_MORE = "HOP: Unsafe side effect"
-
-OF_TENSORS = {
-    **dict.fromkeys(("item", "tolist", "__int__", "__float__", "__index__", "__complex__"), ITEM),
-    "__bool__": BRANCHES,
-    "is_nonzero": BRANCHES,
-    "equal": OPERATOR,
-    "allclose": OPERATOR,
-    "backward": "Unsupported Tensor.backward() call",
-    "requires_grad_": "Unsupported Tensor.requires_grad_() call",
-    "retain_grad": "Tensor.retain_grad() with AOTDispatcher",
-    "__deepcopy__": "Attempted to copy.deepcopy a tensor",
-}
-"""By the method of a tensor that is called."""
-OF_ATTRIBUTES = {
-    "requires_grad": "setattr() on Tensor.requires_grad",
-    "data": "Failed to mutate tensor data attribute",
-}
-"""By the attribute of a tensor that is set."""
 
 _IN_C = frozenset(
     {
@@ -130,13 +84,16 @@ def of_function(
     """
     name = getattr(function, "__name__", "")
     if given is None and function in (int, float, complex):
-        return ITEM, ""
-    if given is None and name in OF_TENSORS:
-        return OF_TENSORS[name], function_context(function)
+        return break_kinds.ITEM, ""
+    if given is None and name in break_kinds.OF_TENSORS:
+        return break_kinds.OF_TENSORS[name], function_context(function)
     if given is None and function in vars(math).values():
-        return OPERATOR, ""
+        return break_kinds.OPERATOR, ""
     if builtins.__dict__.get(name) is not function:
-        return SKIPPED, function_context(function)
+        return break_kinds.SKIPPED, function_context(function)
     listed = ", ".join(map(repr, ["Tensor"] if given is None else given))
     context = f"builtin operator `{name}` with argument types [{listed}] (has_kwargs {by_name})"
-    return CLASS if function is builtins.__build_class__ else BUILTIN, context
+    return (
+        break_kinds.CLASS if function is builtins.__build_class__ else break_kinds.BUILTIN,
+        context,
+    )
