@@ -58,7 +58,7 @@ OTHERWISE = {
     "rows_of_what_was_found": "do it with the tensor as a whole (torch.where in place of what pic",
     "share_of_numpys": "draw it with torch.rand and its like, or before the compiled function",
     "resized_in_place": "make a new tensor of that size, with torch.empty say",
-    "sequences_packed_inside": "the compiler has no model of what the line does with the object: ",
+    "sequences_packed_inside": "the line is a library's: take what `",
     "aligned_by_its_address": "decide by the address before the compiled function, and pass what ",
     "whether_all_are_zero": "decide on tensors with torch.where (both sides computed), or torch.c",
     "text_of_a_tensor": "make the text outside of the compiled function",
@@ -93,7 +93,7 @@ what is printed, on recurrent modules, gradients and hooks), or of what it does 
 follows Python's and torch's own functions to a line within them, reads an address or a text as no
 number, and knows the truth of a tensor as such."""
 
-WITHOUT = frozenset({"epoch_over_a_loader", "module_converted_inside", "output_redirected_inside"})
+WITHOUT = frozenset({"epoch_over_a_loader", "output_redirected_inside"})
 """Programs with a break for which nothing is known: what goes on behind another."""
 
 
