@@ -229,9 +229,14 @@ _ASPECTS: dict[str, tuple[str, ...]] = {
 """What of its value a kind makes sure of, where another value may pass besides."""
 
 
-def aspects_of(kind: str) -> tuple[str, ...]:
+_OF_CLASS = "___check_type_id("
+
+
+def aspects_of(guard: Guard) -> tuple[str, ...]:
     """What of its value a guard looks at, e.g. `type`; empty: at the value itself."""
-    return _ASPECTS.get(kind, ())
+    if guard.kind == "NN_MODULE" and any(part.startswith(_OF_CLASS) for part in guard.code):
+        return ("type", "mode", "hooks")
+    return _ASPECTS.get(guard.kind, ())
 
 
 def leaves_of(kind: str) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
@@ -311,6 +311,12 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
             yield Line(f"  … {len(told) - _MOST} more", role="dim")
 
 
+def _in_a_row(words: Sequence[str]) -> str:
+    """Words as a sentence has them."""
+    *before, last = words
+    return f"{', '.join(before)} and {last}" if before else last
+
+
 def _wants(found: Guarded) -> str:
     text = ", ".join(map(text_of, found.wants))
     return f"[{text}]" if found.whole else text
@@ -382,9 +388,7 @@ def _verdict(expression: str, found: Guarded) -> str:
     if found.by and found.aspects:
         are = "are" if len(found.aspects) > 1 else "is"
         parts = ", and parts of it" if found.parts else ""
-        return (
-            f"only the {' and '.join(found.aspects)} of {expression} {are} guarded{parts}{inputs}"
-        )
+        return f"only the {_in_a_row(found.aspects)} of {expression} {are} guarded{parts}{inputs}"
     if found.by and all(each.kind == "DUPLICATE_INPUT" for each in found.by):
         return f"{expression} is guarded: it must be the same object{inputs}"
     if found.by and all(each.kind == "TENSOR_MATCH" for each in found.by):

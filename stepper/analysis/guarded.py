@@ -108,6 +108,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """It is a shape, not one of its sizes."""
     is_call: bool = False
     """It is what a call gives, of something of which parts are guarded."""
+    of_module: bool = False
+    """It is the mode of a module, or a dictionary of its hooks."""
     follows: str = ""
     """What of the tensor it follows from, where it is none of what guards compare."""
     meant: str = ""
@@ -158,7 +160,9 @@ class Guarded(msgspec.Struct, frozen=True):
     @property
     def aspects(self) -> tuple[str, ...]:
         """What of it guards look at, where none looks at its value, e.g. `type`, `length`."""
-        each = [aspects_of(guard.kind) for guard in self.by if guard.kind != SHAPE_ENV]
+        if self.of_module and any(guard.kind == "NN_MODULE" for guard in self.by):
+            return ()  # that guard looks at the value itself, among others
+        each = [aspects_of(guard) for guard in self.by if guard.kind != SHAPE_ENV]
         return tuple(dict.fromkeys(what for one in each for what in one)) if all(each) else ()
 
     @property
@@ -350,6 +354,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         is_call=last.endswith("()")
         and _is_of_an_object(path.before, guards)
         and not (last == "len()" and _is_dict(path.before, guards)),
+        of_module=last in _OF_MODULES,
         follows=_FOLLOWING.get(last, ""),
         meant=inside,
         instance=instance,

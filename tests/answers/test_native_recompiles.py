@@ -37,14 +37,12 @@ ASTRAY = {
 size is 0 or 1 whatever is set, and has a parameter's size be a symbol that is marked."""
 
 OTHERWISE = {
-    # It guards that an object is the same one, where Dynamo asks for what is read of it.
-    "activations_of_layers": "Each object that the method is called on is compiled by itself",
-    "key_that_is_a_text_of_a_number": "Each object that the method is called on is compiled by",
-    "layers_of_other_widths": "Each object that the method is called on is compiled by itself",
-    "models_made_in_a_loop": "Each object that the method is called on is compiled by itself",
-    "models_of_several_depths": "Each object that the method is called on is compiled by itself",
-    "norms_of_blocks": "Each object that the method is called on is compiled by itself",
-    "processors_of_blocks": "Each object that the method is called on is compiled by itself",
+    # What it knows of a function or of an object is told by itself.
+    "key_that_is_a_text_of_a_number": "Each value of self.place is compiled by itself",
+    "processors_of_blocks": "Each object that stands in self.processor is compiled by itself",
+    # The sizes of its parameters are symbols where they are marked.
+    "layers_of_other_widths": "x.shape[1] is a symbol until",
+    "models_made_in_a_loop": "each size is compiled by itself that is not marked",
     # Torch's remedies for a size of 1 are none of its, as its sizes are symbols or numbers.
     "empty_at_first": "makes no symbol of a size 0 or 1",
     "guidance_that_is_expanded": "makes no symbol of a size 0 or 1",
