@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import gc
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -102,18 +103,19 @@ def test_what_was_not_made_by_hand_is_not_registered(entry: stepper.cache.Entry)
 
 
 def test_a_copy_dies_with_what_it_still_knows_by_identity() -> None:
-    module = torch.nn.Linear(2, 2)
+    class Halved:
+        by = 2
 
-    def calls(held: torch.nn.Module, x: torch.Tensor) -> object:
-        return held(x)
+    def calls(held: Any, x: torch.Tensor) -> torch.Tensor:
+        return x / held.by
 
-    stepper.native.optimize("eager")(calls)(module, torch.ones(2))
+    stepper.native.optimize("eager")(calls)(Halved, torch.ones(2))
     [original] = stepper.cache.list(calls)
     assert original.facts.lifelines
     copy = stepper.cache.clone(original)
     assert copy.facts.lifelines
     stepper.cache.register(copy)
-    del module
+    del Halved
     gc.collect()
     assert copy.facts.state is not EntryState.VALID
     with pytest.raises(CacheError):
