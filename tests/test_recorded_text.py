@@ -198,7 +198,10 @@ IN_ANALYSIS = {
         "_not_near": "Python's: a qualified name",
         "_verdict": "an expression of the user's",
     },
-    "guard_kinds.py": {"why_needless": "the compiler's: a guard's code"},
+    "guard_kinds.py": {
+        "why_needless": "the compiler's: a guard's code",
+        "aspects_of": "the native engine's: a guard's code",
+    },
     "guard_uses.py": {
         "_by_leaf": "a person's words for a guard",
         "": "Python's qualified names, in a guard's code",
