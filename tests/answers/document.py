@@ -14,8 +14,8 @@ A debugger that is wrong once is not asked again. So the repository has a bench 
 programs, {reported} of them after public reports, each with the cause, the line and the remedy that
 somebody found who looked at torch's own logs. The tests record each program and ask stepper: the
 cause must be named, the line must be the right one, and the first piece of advice must be the
-remedy. The remedy is applied, too, and counted without stepper: the graphs that the program hands
-to its backend as it was reported, and after it.
+remedy. The remedy is applied, too, and the graphs are counted that the program hands to its
+backend: as it was reported, recorded and, of each fourth program, without stepper; and after it.
 
 For `why-shape` the truth is what `TORCH_LOGS=+dynamic` says of the size that is asked about. For
 `is-guarded` there is nothing to remedy: the program changes the value that is asked about between
