@@ -148,6 +148,14 @@ def _free_name(recording: Recording, size: Size) -> str:
     return f"{spell(size.source)} (equal to {in_sources(symbol.value, known, spell)})"
 
 
+def _not_compiled(item: Translation) -> Iterator[Line]:
+    """Say of what is known of a size that no entry has it, or none has it yet."""
+    if item.outcome is Outcome.SKIPPED:
+        yield Line("  that is not compiled, but given up: why-break says why", role="dim")
+    if item.outcome in _NOT_OVER:
+        yield Line(f"  so far: its compilation {_NOT_OVER[item.outcome]}", role="dim")
+
+
 def _left(recording: Recording, size: Size) -> Left | None:
     """What the entry's conditions together leave a size that is still a symbol."""
     attempts = recording.attempts(size.translation.id)
@@ -263,6 +271,7 @@ def _made_inside(
         how = "a symbol" if _NAME.fullmatch(written) else how
         text = f"{expression} is {written}, {how}, at {found.place}"
     yield Line(f"{title}: {text}", found.moment, "title")
+    yield from _not_compiled(item)
     yield from _standing_for(recording, item, found.attempt, _NAME.findall(written))
 
 
@@ -375,6 +384,7 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
     if size.number is not None:
         step = size.number
         yield Line(f"{title}: {name} {decision_text(step)}", step.moment, "title")
+        yield from _not_compiled(item)
         yield from _place("  first used", recording, step)
         if size.zero_one and recording.facts.capabilities.unbacked:
             remedy = "torch._dynamo.decorators.mark_unbacked(tensor, dim)"
@@ -387,10 +397,7 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
     else:
         headline = f"{name} is {left.value}: the conditions on sizes together leave nothing else"
     yield Line(f"{title}: {headline}", symbol.born.moment, "title")
-    if item.outcome is Outcome.SKIPPED:
-        yield Line("  that is not compiled, but given up: why-break says why", role="dim")
-    if item.outcome in _NOT_OVER:
-        yield Line(f"  so far: its compilation {_NOT_OVER[item.outcome]}", role="dim")
+    yield from _not_compiled(item)
     yield from _born(recording, size, symbol)
     if symbol.fixed:
         for step in size.fixed_by:

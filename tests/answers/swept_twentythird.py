@@ -113,3 +113,21 @@ def image_that_is_no_list(run: Run) -> None:
 
     with run.failing():
         counted(ones(3), [Image()] if run.remedied else Image())
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is 7, a number", "that is not compiled, but given up: why-break says why"),
+    counts=(0, 1),
+)  # fmt: skip
+def number_in_a_frame_that_is_skipped(run: Run) -> None:
+    """What a frame had of a size is no answer by itself where no entry was made of it."""
+
+    @run.compile
+    def skipped_over(x: Any) -> Any:
+        size = x.shape[0]
+        if not run.remedied:
+            torch._dynamo.skip_frame("for the bench")  # cause
+        return x * size
+
+    skipped_over(ones(7))
