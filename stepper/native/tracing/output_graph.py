@@ -69,7 +69,7 @@ from stepper.native.versions import (
 )
 from stepper.support import break_kinds
 from stepper.support.outside import comes_from_outside
-from stepper.support.words import one_of
+from stepper.support.words import class_name, one_of
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -558,7 +558,10 @@ class OutputGraph:
         if called(node) == "is_inference" and inference:
             raise unimplemented("a question for inference mode, where it has been entered")
         if value is not None and type(value) is not torch.dtype and not _is_known(node):
-            raise unimplemented(f"{called(node)} of a tensor, which is no tensor,")
+            item = node.target is operator.getitem  # of several that an operator gives
+            name = called(node.all_input_nodes[0] if item else node)
+            reason = f"{name}, which gives a {class_name(type(value))} and no tensor"
+            raise unimplemented(reason, kind=break_kinds.NO_TENSOR)
         return wrap_constant(value, guards)
 
     def may_prepare(self) -> bool:
