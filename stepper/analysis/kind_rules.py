@@ -194,10 +194,12 @@ def _type(it: Changing) -> str:
     if it.name.endswith(_MODULES):  # torch makes another kind of dictionary where one is deleted
         return _submodules(it)
     names = {text_of(value).rpartition(".")[2] for value in it.series.values}
-    if any(f"Parametrized{name}" in names for name in names):
+    plain = next((name for name in names if f"Parametrized{name}" in names), "")
+    if plain:
         return (
-            f"To parametrize {it.name} (torch.nn.utils.parametrize, weight_norm) makes another "
-            "class of its class: do that before the first call, or accept an entry for each."
+            f"Parametrized{plain} is what torch.nn.utils.parametrize, and weight_norm by it, calls "
+            f"the class that it makes of {plain}: if it has made that, do so before the first "
+            "call, or accept an entry for each."
         )
     if have(it) == "keep":
         return (

@@ -38,7 +38,7 @@ def bias_that_comes_later(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause="type of layer changes: torch.nn.modules.linear.Linear, ParametrizedLinear",
-    advice="To parametrize layer (torch.nn.utils.parametrize, weight_norm) makes another class",
+    advice="ParametrizedLinear is what torch.nn.utils.parametrize, and weight_norm by it, calls",
     counts=(2, 1),
     never=("of one type",),
 )  # fmt: skip
