@@ -298,12 +298,16 @@ def _quantized(broken: Broken) -> Remedy | None:
     )
 
 
+def _method_called(broken: Broken) -> str:
+    """The method that is called of an object which Dynamo has no model of; empty: there is none."""
+    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
+    return "" if said is None else said[1]
+
+
 def _manager(broken: Broken) -> Remedy | None:
     """A function or a class of torch's that makes a context manager, where that is entered; or a
     method that is called by entering an object."""
-    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
-    enters = said is not None and said[1] in ("__enter__", "__exit__")
-    enters = enters and not _calls_a_file(broken)
+    enters = _method_called(broken) in ("__enter__", "__exit__") and not _calls_a_file(broken)
     there = broken.first_word == "with" and (broken.kind == break_kinds.NO_TENSOR or enters)
     leads_there = broken.of_compiler and broken.leads_there.lstrip().startswith("with ")
     made = broken.kind == break_kinds.INLINED and _OF_TORCH.search(broken.context)
@@ -450,8 +454,7 @@ def _calls_a_file(broken: Broken) -> bool:
 
 def _attributes_in_c(broken: Broken) -> Remedy | None:
     """An attribute is set of an object whose class has code in C for that."""
-    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
-    if said is None or said[1] not in ("__setattr__", "__delattr__"):
+    if _method_called(broken) not in ("__setattr__", "__delattr__"):
         return None
     return Remedy(
         "have it be an object of a plain class, whose attributes are followed; or set them "
@@ -462,9 +465,7 @@ def _attributes_in_c(broken: Broken) -> Remedy | None:
 def _operation_in_c(broken: Broken) -> Remedy | None:
     """An operator, a loop or a builtin function asks something of an object, and Dynamo has no
     model of that."""
-    said = _METHOD.search(broken.context) if broken.kind == break_kinds.METHOD else None
-    special = said is not None and said[1].startswith("__")
-    if not special and broken.kind not in _OPERATIONS:
+    if not _method_called(broken).startswith("__") and broken.kind not in _OPERATIONS:
         return None
     return Remedy(
         "the compiler has no model of what the line does with the object: do it before the "

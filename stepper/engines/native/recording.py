@@ -274,9 +274,8 @@ class RecordingObserver(TranslationWatcher):
             self._recorder.about_to_mutate(shown)
         if what == "next":
             return
-        source = (
-            getattr(owner, "holder", None) or owner
-        ).source  # of what is in an object: its own
+        holder = getattr(owner, "holder", None) or owner  # of what an object holds: the object
+        source = holder.source
         name = source.name() if source is not None else type(owner).__name__
         kind = "mutation" if value is None else "attribute"
         changed = (name, f".{what}(…)") if value is None else (f"{name}.{what}", " = …")

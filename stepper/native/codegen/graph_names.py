@@ -45,8 +45,8 @@ class CodeAsCaptured(CodeGen):
 def _as_captured(nodes: Any, source: str) -> types.ModuleType:
     meant: dict[str, object] = {}
     for node in nodes:
-        # Others are no matter of names: FX gives each its own.
-        if node.op == "call_function" and (name := qualified_name(node.target))[:6] == "torch.":
+        name = qualified_name(node.target) if node.op == "call_function" else ""
+        if name.startswith("torch."):  # others are no matter of names: FX gives each its own
             _add(meant, name, node.target)
         for value in constants_of(node):
             if isinstance(value, _CONSTANTS):
