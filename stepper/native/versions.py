@@ -412,7 +412,7 @@ one in a graph."""
 
 
 _make_dual: Callable[..., torch.Tensor] = forward_ad.make_dual
-_unpack_dual: Callable[..., tuple[torch.Tensor, torch.Tensor | None]] = forward_ad.unpack_dual
+_unpack_dual: Callable[..., forward_ad.UnpackedDualTensor] = forward_ad.unpack_dual
 
 
 def make_dual(tensor: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
@@ -420,10 +420,9 @@ def make_dual(tensor: torch.Tensor, tangent: torch.Tensor) -> torch.Tensor:
     return _make_dual(tensor, tangent)
 
 
-def unpack_dual(dual: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor | None]:
+def unpack_dual(dual: torch.Tensor) -> forward_ad.UnpackedDualTensor:
     """A node of graphs: what such a tensor consists of."""
-    primal, tangent = _unpack_dual(dual)
-    return primal, tangent
+    return _unpack_dual(dual)
 
 
 def differentiable(x: torch.Tensor) -> torch.Tensor:

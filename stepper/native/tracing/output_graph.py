@@ -38,6 +38,7 @@ from stepper.native.tracing.symbolic_shapes import SymbolicShapes
 from stepper.native.variables.base import NO_GUARDS, Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, TupleVariable
+from stepper.native.variables.named_tuple import NamedTupleVariable, is_named_tuple
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable
 from stepper.native.variables.tensor import (
     ANSWERS,
@@ -548,6 +549,8 @@ class OutputGraph:
                 inner = self.graph.create_node("call_function", operator.getitem, (node, index))
                 self.note_node(inner, item, guards)
                 items.append(self._wrap(inner, item, guards, args, given))
+            if is_named_tuple(type(value)):
+                return NamedTupleVariable.given(items, type(value), guards)
             if type(value) is tuple:
                 return TupleVariable(items, guards=guards)
             if type(value) is list:

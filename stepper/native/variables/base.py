@@ -23,12 +23,14 @@ import torch
 from stepper.native import break_contexts
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has, has_finalizer, lookup
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import CallSource
 from stepper.support import break_kinds
 from stepper.support.words import one_of
 
 if TYPE_CHECKING:
     from stepper.native.guards.guard import Guard
-    from stepper.native.protocols import Codegen, Translator
+    from stepper.native.protocols import Codegen, Output, Translator
     from stepper.native.source import Recipe, Source
 
 T = TypeVar("T")
@@ -346,15 +348,31 @@ def is_hashed_by_identity(kind: type) -> bool:
     )
 
 
-def refuse_finalizers(dropped: Iterable[VariableTracker]) -> None:
-    """To be asked before a container lets go of these: it does so later than in the program.
+def refuse_finalizers(output: Output, dropped: Iterable[VariableTracker]) -> None:
+    """To be asked before a container or an object lets go of these: it does so later than in the
+    program. Of what nobody has looked at it is guarded that it ends quietly.
 
     Raises:
         Unsupported: one of them was there before, and letting go of it may run something.
     """
     for tracker in dropped:
-        if tracker.source is not None and has_finalizer(getattr(tracker, "value", None)):
+        if tracker.source is None:
+            continue
+        if has_finalizer(getattr(tracker, "value", None)):
             raise tracker.refuse("letting go")
+        if isinstance(tracker, LazyVariableTracker) and not has_class(output, tracker.source):
+            ends = CallSource(tracker.source, has_finalizer)
+            condition = f"{ends.name()} == False"
+            output.install_guard(ends, GuardBuilder.EXPRESSION, name=condition)
+
+
+def has_class(output: Output, source: Source) -> bool:
+    """Whether it is guarded already of which class a value is."""
+    return any((source.name(), each) in output.guards for each in _OF_CLASSES)
+
+
+_OF_CLASSES = (GuardBuilder.CONSTANT_MATCH, GuardBuilder.TYPE_MATCH, GuardBuilder.TENSOR_MATCH)
+"""Guards that hold the class of a value, too."""
 
 
 class NullVariable(VariableTracker):

@@ -6,6 +6,7 @@ import collections
 import types
 from typing import TypeGuard
 
+from stepper._C import instance_dict
 from stepper.native.guards.class_dicts import has, lookup
 
 TUPLE_GETTER: object = type(vars(collections.namedtuple("Example", ["field"]))["field"])
@@ -31,6 +32,14 @@ def stands_empty(owner: object, name: str) -> bool:
     except AttributeError:
         return True
     return False
+
+
+def held_as(owner: object, name: str) -> object:
+    """What an object holds itself under a name, in its dictionary or a slot; None: nothing."""
+    slot = lookup(type(owner), name)
+    if not is_slot(slot):
+        return instance_dict(owner).get(name)
+    return None if stands_empty(owner, name) else slot.__get__(owner)  # type: ignore[attr-defined]  # a slot has
 
 
 def is_property(value: object, method: str = "__get__") -> TypeGuard[property]:

@@ -126,7 +126,8 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
         *because: VariableTracker,
     ) -> None:
         """The dictionary gets these items."""
-        refuse_finalizers(v for key, v in self.items.items() if items.get(key) is not v)
+        gone = (v for key, v in self.items.items() if items.get(key) is not v)
+        refuse_finalizers(tx.output, gone)
         layout = self.layout if list(items) == list(self.items) else None
         newest = tx.output.side_effects.latest(self)
         assert isinstance(newest, ConstDictVariable)

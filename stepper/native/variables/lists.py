@@ -166,7 +166,7 @@ class ListVariable(BaseListVariable):
         key: MutationType | None = self.mutation_type
         if len(items) <= len(self.items):
             kept = {id(item) for item in items}
-            refuse_finalizers(item for item in self.items if id(item) not in kept)
+            refuse_finalizers(tx.output, (each for each in self.items if id(each) not in kept))
         newest = tx.output.side_effects.latest(self)
         assert isinstance(newest, ListVariable)
         if key is None or newest.items is not self.items:  # e.g. by what it is extended by

@@ -6,11 +6,11 @@ import collections
 import functools
 import types
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard, Unpack
+from typing import TYPE_CHECKING, Any, Self, TypeGuard, Unpack
 
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import MISSING, class_dict, lookup, note_all
-from stepper.native.source import AttrSource, MadeSource, Source, type_of
+from stepper.native.source import AttrSource, ConstantSource, MadeSource, Source, type_of
 from stepper.native.variables.base import Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.descriptors import TUPLE_GETTER
 from stepper.native.variables.exceptions import make_instance
@@ -58,6 +58,12 @@ class NamedTupleVariable(TupleVariable):
         super().__init__(items, **options)
         self.tuple_cls = tuple_cls
         self.cls = cls
+
+    @classmethod
+    def given(cls, items: Sequence[VariableTracker], kind: Any, guards: Guards) -> Self:
+        """What an operator has given, whose class that is."""
+        of = NamedTupleClassVariable(kind, source=ConstantSource(kind))
+        return cls(items, kind, of, guards=guards)
 
     def python_type(self) -> type:
         kind: type = self.tuple_cls

@@ -27,7 +27,6 @@ from stepper.native.guards.class_dicts import (
     flags_of,
     has,
     has_dict,
-    has_finalizer,
     lookup,
     module_of,
     order_of,
@@ -62,7 +61,9 @@ from stepper.native.variables.base import (
     Keywords,
     TrackedKey,
     VariableTracker,
+    has_class,
     is_hashed_by_identity,
+    refuse_finalizers,
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import (
@@ -74,6 +75,7 @@ from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.descriptors import (
     TUPLE_GETTER,
     gets_by_python,
+    held_as,
     is_data_descriptor,
     is_plain_attribute,
     is_property,
@@ -491,13 +493,16 @@ class UserDefinedObjectVariable(UserDefinedVariable):
                 value = descriptor.__get__(self.value)  # type: ignore[attr-defined]  # both have it
             except AttributeError as error:
                 if not self.is_new:
-                    found = CallSource(self._source(), stands_empty, (name,))
-                    install = tx.output.install_guard
-                    told = install(found, GuardBuilder.EXPRESSION, name=found.name())
-                    tx.output.chosen(told)
+                    self.guard_slot(tx, name, empty=True)
                 raise observed(AttributeError, str(error), name=name) from None
             return tx.build(AttrSource(self._source(), name), value).with_guards(self.guards)
         return self._described(tx, name, descriptor)
+
+    def guard_slot(self, tx: Translator, name: str, *, empty: bool) -> None:
+        """Have checked whether nothing is in a slot."""
+        found = CallSource(self._source(), stands_empty, (name,))
+        condition = f"{found.name()} == {empty}"
+        tx.output.chosen(tx.output.install_guard(found, GuardBuilder.EXPRESSION, name=condition))
 
     def attribute_of_class(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
         """What the first of its classes that has the name gives for this object; the search begins
@@ -632,10 +637,16 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         deleted = tx.output.side_effects.load_attr(self, name) is DELETED
         if deleted and self.in_own_dict(name):  # it would keep its place
             raise self.refuse(f"assignment to attribute {name}, which was deleted,")
-        own = has_dict(type(self.value)) and not self.is_new
-        if own and has_finalizer(self.instance_dict().get(name)):
-            raise self.refuse(f"letting go of attribute {name}")
+        if not self.is_new and tx.output.side_effects.load_attr(self, name) is None:
+            self._let_go(tx, name)
         tx.output.side_effects.store_attr(self, name, value)
+
+    def _let_go(self, tx: Translator, name: str) -> None:
+        """To be asked before the object is to hold something else, or nothing, under a name."""
+        source: Source = AttrSource(self._source(), name)
+        if not has_class(tx.output, source):  # it may not be there
+            source = CallSource(self._source(), held_as, (name,))
+        refuse_finalizers(tx.output, [tx.lazy(source, held_as(self.value, name))])
 
     def var_delattr(self, tx: Translator, name: str) -> None:
         if lookup(type(self.value), "__delattr__") is not _DELATTR:
@@ -658,19 +669,21 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         stored = tx.output.side_effects.load_attr(self, name)
         of_class = lookup(kind, name)
         in_slot = is_slot(of_class) and not self.is_new
-        if in_slot and stored is None:  # it has to be there, and to be what can be let go
+        if in_slot and stored is None:  # it has to be there
             tx.output.chosen_by(self.var_getattr(tx, name))
-            if has_finalizer(of_class.__get__(self.value)):  # type: ignore[attr-defined]  # a slot has
-                raise self.refuse(f"deletion of attribute {name}")
+        elif in_slot:
+            in_slot = not stands_empty(self.value, name)
+            self.guard_slot(tx, name, empty=not in_slot)
         before = in_slot or (has_dict(kind) and not self.is_new and name in self.instance_dict())
         if (
             not (self.has_special("__delattr__") or lookup(kind, "__delattr__") is _DELATTR)
             or stored is DELETED
             or (runs_program(lookup(kind, name)) and not self.is_new)
             or (stored is None and not before)
-            or (before and not in_slot and has_finalizer(self.instance_dict()[name]))
         ):
             raise self.refuse(f"deletion of attribute {name}")
+        if stored is None:
+            self._let_go(tx, name)
         if before and not in_slot:
             found = name, True
             install = tx.output.install_guard

@@ -640,6 +640,59 @@ def test_whether_a_slot_is_empty_is_asked_at_each_call() -> None:
     assert captured(slotted, x).tolist() == [2, 2]
 
 
+def stores_and_deletes(slotted: Any, x: Any) -> Any:
+    slotted.b = x
+    del slotted.b
+    return x + 1, hasattr(slotted, "b")
+
+
+def test_a_slot_that_is_filled_and_emptied_was_empty_or_not() -> None:
+    captured = native.optimize(run_graph)(stores_and_deletes)
+    for filled in (False, True, False):
+        slotted = Slotted.__new__(Slotted)
+        if filled:
+            slotted.b = 3
+        assert captured(slotted, torch.ones(1)) == (2, False)
+        assert not hasattr(slotted, "b")
+
+
+class Ending:
+    def __init__(self, log: list[int]) -> None:
+        self.log = log
+
+    def __del__(self) -> None:
+        self.log.append(1)
+
+
+@pytest.mark.parametrize("kind", [types.SimpleNamespace, Slotted, list, dict])
+@pytest.mark.parametrize("deletes", [False, True])
+def test_what_ends_when_it_is_replaced_ends_at_once(kind: Any, deletes: bool) -> None:
+    def f(held: Any, log: list[int], x: Any) -> Any:
+        if kind in (list, dict):
+            held[0] = 2
+            if deletes:
+                del held[0]
+        else:
+            held.b = 2
+            if deletes:
+                del held.b
+        return x + len(log)
+
+    captured = native.optimize(run_graph)(f)
+    for ends in (False, True, False, True):
+        log: list[int] = []
+        first: Any = Ending(log) if ends else 5
+        held = kind.__new__(kind)
+        if kind is list:
+            held.append(first)
+        elif kind is dict:
+            held[0] = first
+        else:
+            held.b = first
+        del first
+        assert captured(held, log, torch.zeros(1)) == ends
+
+
 def test_what_a_cell_holds_is_read_and_written_from_outside() -> None:
     n = 3
 

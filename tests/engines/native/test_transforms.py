@@ -82,6 +82,13 @@ def tangents(x: torch.Tensor) -> Any:
     return given, aux, twice(x), vmap(jacfwd(torch.sin))(x), hessian(lambda a: a.sin().sum())(x[0])
 
 
+def unpacked(x: torch.Tensor) -> Any:
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, torch.ones(2, 3))
+        found = forward_ad.unpack_dual(dual.sin())
+    return found, found.tangent * 2
+
+
 def named(x: torch.Tensor) -> Any:
     function = vmap(torch.sin)
     return function.__name__, function(x)
@@ -180,7 +187,7 @@ def saves_with_hooks(x: torch.Tensor) -> Any:
     [
         uses_what_escaped, asks_for_data, draws_where_it_must_not, of_other_sizes, no_scalar,
         out_of_range, fails_and_goes_on, breaks_inside, breaks_after, saves_with_hooks,
-        of_what_requires, breaks_with_tangents,
+        of_what_requires, breaks_with_tangents, unpacked,
     ],
 )  # fmt: skip
 def test_what_is_refused_raised_or_broken_is_as_in_eager(function: Callable[..., Any]) -> None:
