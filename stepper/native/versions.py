@@ -149,6 +149,7 @@ tensor_of_symbols: Callable[..., object] = _refs.tensor
 cudnn_enabled = torch._C._get_cudnn_enabled
 group_tensors: Callable[..., object] = torch._C._group_tensors_by_device_and_dtype
 function_stack_size = torch._C._len_torch_function_stack
+function_mode_at = torch._C._get_function_stack_at
 dispatch_stack_size = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
 tracing_state = torch._C._get_tracing_state
@@ -251,6 +252,8 @@ enter_record_function = _entering("enter_record_function", torch.autograd.profil
 enter_sdpa_kernel = _entering("enter_sdpa_kernel", _attention)
 """Attention is computed in one of these ways."""
 enter_inference_mode = _entering("enter_inference_mode", inference_mode)
+enter_device = _entering("enter_device", torch.device)
+"""What is made is made there."""
 enter_vmap = _entering("enter_vmap", _vmap)
 """Operators work on each slice of what `vmap` was given."""
 enter_grad = _entering("enter_grad", _grad)
@@ -286,7 +289,7 @@ def end_modes(grad_enabled: bool) -> None:
 OF_MODES = frozenset(
     {
         set_grad_enabled, enter_autocast, enter_record_function, enter_inference_mode, enter_vmap,
-        enter_grad, enter_jvp, enter_without_hooks, enter_sdpa_kernel, leave_mode,
+        enter_grad, enter_jvp, enter_without_hooks, enter_sdpa_kernel, enter_device, leave_mode,
     }
 )  # fmt: skip
 """The nodes that are only about modes."""
@@ -658,7 +661,7 @@ class ModeStack(NamedTuple):
 
 FUNCTION_MODES = ModeStack(
     function_stack_size,
-    torch._C._get_function_stack_at,
+    function_mode_at,
     torch._C._pop_torch_function_stack,
     torch._C._push_on_torch_function_stack,
 )

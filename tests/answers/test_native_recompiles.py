@@ -19,10 +19,10 @@ AS_DYNAMO = (("Dynamo ", "The compiler "), ("torch.compile(", "stepper.compile("
 """What the bench says in words of Dynamo's, and the engine's."""
 NOT_AGAIN = frozenset(
     {
-        "array_left_by_a_break", "average_that_warms_up", "default_device",
-        "default_device_set_late", "function_and_method_that_torch_decorates",
-        "gradient_set_anew", "inference_tensor", "layers_with_a_hook_that_prints",
-        "method_whose_argument_breaks", "optimizer_of_each_fold", "slices_and_whole_tensors",
+        "array_left_by_a_break", "average_that_warms_up",
+        "function_and_method_that_torch_decorates", "gradient_set_anew", "inference_tensor",
+        "layers_with_a_hook_that_prints", "method_whose_argument_breaks", "optimizer_of_each_fold",
+        "slices_and_whole_tensors",
     }
 )  # fmt: skip
 """Programs of which it compiles nothing twice: it has another entry do for both calls, leaves what

@@ -31,6 +31,8 @@ class GlobalState:
 
 
 _function_stack = versions.function_stack_size
+_function_mode_at = versions.function_mode_at
+_gives_device = versions.DEVICE_MODULE.DeviceContext
 _dispatch_stack = versions.dispatch_stack_size
 is_tracing = versions.is_tracing
 """Held, since each cached call asks them."""
@@ -38,8 +40,11 @@ is_tracing = versions.is_tracing
 
 def function_modes() -> int:
     """How many torch function modes, dispatch modes and traces are active: what they do to an
-    operator is nobody's to know."""
-    return int(_function_stack()) + int(_dispatch_stack()) + bool(is_tracing())
+    operator is nobody's to know, but for that of the default device, which is guarded by itself."""
+    of_functions = int(_function_stack())
+    if of_functions and type(_function_mode_at(0)) is _gives_device:  # it is always the lowest
+        of_functions -= 1
+    return of_functions + int(_dispatch_stack()) + bool(is_tracing())
 
 
 _HOOKS = (

@@ -33,6 +33,7 @@ from stepper.native.versions import (
     autocast_arguments,
     autocast_before,
     enter_autocast,
+    enter_device,
     enter_inference_mode,
     enter_record_function,
     enter_sdpa_kernel,
@@ -57,6 +58,7 @@ MODES: dict[object, tuple[Callable[..., object], Callable[..., tuple[Argument, .
         False,
     ),
     torch.nn.attention.sdpa_kernel: (enter_sdpa_kernel, sdpa_arguments, False),
+    torch.device: (enter_device, lambda made: (made,), True),
     torch.autograd.graph.disable_saved_tensors_hooks: (
         enter_without_hooks,
         lambda made: made.args,
@@ -72,7 +74,7 @@ _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
 
 def is_mode(output: Output, value: type) -> bool:
     """Whether a class is of contexts that the graph enters and leaves, as torch has it."""
-    return _is_among(output, value, MODES)
+    return value is not torch.device and _is_among(output, value, MODES)
 
 
 def context_function(output: Output, value: types.FunctionType) -> VariableTracker | None:
@@ -87,6 +89,13 @@ def context_function(output: Output, value: types.FunctionType) -> VariableTrack
 def _is_among(output: Output, value: type, classes: Iterable[object]) -> bool:
     known = any(value is each for each in classes)  # a metaclass may hash
     return known and all(is_original(output, value, name) for name in _OF_CONTEXTS)
+
+
+def manager_of(value: VariableTracker) -> VariableTracker:
+    """What `with` enters where this is given: a device is one, too."""
+    if isinstance(value, ConstantVariable) and type(value.value) is torch.device:
+        return ModeVariable(torch.device, (value.value,), guards=value.guards)
+    return value
 
 
 class ContextManagerVariable(VariableTracker):
@@ -229,15 +238,20 @@ class ModeVariable(ContextManagerVariable):
             self._add(output, leave_mode, entered, *again)
             output.side_effects.changes += 1
             _note(output, "modes", before)
-            _note(output, "grad_enabled", grad_enabled)
-            _note(output, "inference", inference)
+            if self.kind is torch.inference_mode:  # others leave the gradient mode as it is
+                _note(output, "grad_enabled", grad_enabled)
+                _note(output, "inference", inference)
 
-        known = self if self.kind is torch.autocast else None
-        inside = InsideVariable(self.python_type(), tx.root.current_instruction.index)
+        known = self if self.kind in (torch.autocast, torch.device) else None
+        inside: VariableTracker
+        if self.kind is torch.device:
+            inside = ConstantVariable(given[0], guards=self.guards)
+        else:
+            inside = InsideVariable(self.python_type(), tx.root.current_instruction.index)
         return ExitVariable(leave, known, guards=self.guards), inside
 
     def recipe(self) -> Recipe | None:
-        known = self.kind in (torch.inference_mode, torch.autocast)
+        known = self.kind in (torch.inference_mode, torch.autocast, torch.device)
         return (self.kind, *self.given) if known else None
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:

@@ -123,7 +123,7 @@ _QUESTIONS = _OF_AUTOCAST | frozenset(
         torch.overrides.has_torch_function_variadic, torch.overrides.handle_torch_function,
         torch.result_type, torch.promote_types,
         torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes, torch.device, torch.Size,
-        torch.overrides.is_tensor_like, versions.is_batched,
+        torch.overrides.is_tensor_like, versions.is_batched, torch.get_default_device,
     }
 )  # fmt: skip
 

@@ -131,7 +131,7 @@ FURNITURE = frozenset(
         "grad_decrement_nesting", "saved_tensors_hooks_disable", "saved_tensors_hooks_enable",
         "set_inplace_requires_grad_allowed", "jvp_increment_nesting", "jvp_decrement_nesting",
         "enter_dual_level", "exit_dual_level", "set_fwd_grad_enabled", "maybe_load_decompositions",
-        "enter_jvp", "enter_sdpa_kernel", "sdpa_kernel", "backend_from_string",
+        "enter_jvp", "enter_sdpa_kernel", "enter_device", "sdpa_kernel", "backend_from_string",
     }
 )  # fmt: skip
 """What nodes call that compute nothing, in the graphs of both."""
@@ -328,7 +328,7 @@ def captures_more(native: Account, dynamo: Account) -> bool:
         given_up = len(native.breaks) > len(dynamo.breaks) and sum(ours) > sum(theirs)
         return not theirs or given_up
     if len(ours) < len(theirs):
-        return not native.breaks
+        return bool(ours) and not native.breaks
     return len(native.breaks) < len(dynamo.breaks) and sum(ours) > sum(theirs)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import sys
 import traceback
 from collections.abc import Callable
@@ -12,7 +13,7 @@ import pytest
 import torch
 
 from stepper import native
-from tests.engines.native.harness import same
+from tests.engines.native.harness import check, same
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -229,6 +230,67 @@ def data_in_a_block(x: torch.Tensor) -> Any:
             y = y + 1
         z = y.sum().item() * x
     return y, z
+
+
+@program
+def made_on_devices(x: torch.Tensor) -> Any:
+    with torch.device("meta") as given, torch.no_grad():
+        y = torch.ones(3)
+        note("inside")
+        with torch.device("cpu"):
+            x = x + torch.ones(2)
+        kinds = torch.arange(2).device, torch.zeros(2, device="cpu").device, given
+    return x, y.device, kinds, torch.ones(1), torch.get_default_device()
+
+
+@program
+def without_gradients_in_autocast(x: torch.Tensor) -> Any:
+    with torch.autocast("cpu", dtype=torch.bfloat16), torch.no_grad():
+        y = x * 2
+        note("inside")
+        z = x[:, None] @ x[None]
+    with torch.no_grad(), torch.autocast("cpu", dtype=torch.bfloat16), torch.enable_grad():
+        note("inside")
+        w = x[:, None] @ x[None]
+    return y, z, w, x * 3
+
+
+def on_devices(x: torch.Tensor, devices: Any) -> Any:
+    try:
+        with devices[0]:
+            y = torch.ones(2)
+            with devices[1]:
+                z = torch.full((2,), 3.0), torch.empty_like(x)
+                if x.shape[0] == 3:
+                    raise ValueError(x.shape)
+    except ValueError:
+        x = x + 1
+    return x * 2, y.device, [each.device for each in z], torch.get_default_device()
+
+
+def test_a_block_on_a_device_is_in_the_graph_whatever_the_default_is() -> None:
+    for devices in itertools.product(map(torch.device, ("cpu", "meta")), repeat=2):
+        for size in (2, 3):
+            explanation = check(on_devices, torch.ones(size), devices)
+            assert (explanation.graph_count, explanation.breaks) == (1, [])
+
+
+def test_what_is_captured_is_captured_under_a_default_device() -> None:
+    def made(x: torch.Tensor) -> Any:
+        return x + 1, torch.ones(2).device, torch.get_default_device(), torch.zeros(1, device="cpu")
+
+    graphs: list[Any] = []
+    captured = native.optimize(lambda gm, inputs: graphs.append(gm) or gm.forward, nopython=True)(
+        made
+    )
+    x = torch.ones(2, device="cpu")
+    try:
+        for device in ("meta", None, "cpu", "meta", None, "cpu"):
+            torch.set_default_device(device)
+            assert same(captured(x), made(x))
+    finally:
+        torch.set_default_device(None)
+    assert len(graphs) == 3
 
 
 @pytest.mark.parametrize("function", PROGRAMS, ids=[each.__name__ for each in PROGRAMS])

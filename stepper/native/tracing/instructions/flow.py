@@ -12,7 +12,7 @@ from stepper.native.tracing.instructions.operators import OperatorInstructions
 from stepper.native.variables.base import NullVariable, VariableTracker
 from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable
-from stepper.native.variables.ctx_manager import ContextManagerVariable
+from stepper.native.variables.ctx_manager import ContextManagerVariable, manager_of
 from stepper.native.variables.iter import IteratorVariable, iterate
 from stepper.native.variables.tensor import TensorVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
@@ -150,7 +150,7 @@ class FlowInstructions(OperatorInstructions):
     # --- blocks
 
     def BEFORE_WITH(self, inst: Instruction) -> None:
-        manager = self.pop()
+        manager = manager_of(self.pop())
         self.output.chosen_by(manager)
         if isinstance(manager, UserDefinedObjectVariable):
             leave = manager.bound_special(self, "__exit__")
@@ -167,7 +167,7 @@ class FlowInstructions(OperatorInstructions):
 
     def LOAD_SPECIAL(self, inst: Instruction) -> None:
         name = opcodes.SPECIAL_METHODS[inst.arg or 0]
-        manager = self.pop()
+        manager = manager_of(self.pop())
         self.output.chosen_by(manager)
         if isinstance(manager, UserDefinedObjectVariable):
             found = manager.bound_special(self, name)
