@@ -335,7 +335,10 @@ _checkpoint = checkpoint
 
 
 def checkpointed(
-    body: torch.fx.GraphModule, *args: object, preserve_rng_state: bool = True
+    body: torch.fx.GraphModule,
+    *args: object,
+    preserve_rng_state: bool = True,
+    use_reentrant: bool = False,
 ) -> object:
     """A node of graphs: `checkpoint` of a graph, which AOTAutograd knows by another name."""
     if proxy_tensor.get_proxy_mode() is None and any(type(arg) is FakeTensor for arg in args):
@@ -344,7 +347,7 @@ def checkpointed(
         told = {} if preserve_rng_state else {"preserve_rng_state": False}
         return wrap.tag_activation_checkpoint(body, *args, **told)
     return _checkpoint(  # a call tells more of an error
-        body.forward, *args, use_reentrant=False, preserve_rng_state=preserve_rng_state
+        body.forward, *args, use_reentrant=use_reentrant, preserve_rng_state=preserve_rng_state
     )
 
 

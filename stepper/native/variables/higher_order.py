@@ -206,12 +206,39 @@ def _checkpoint(
     if not args or not known or "use_reentrant" not in told:
         raise me.refuse("a call with these arguments")
     rest = {key: value for key, value in kwargs.items() if key not in told}
-    reentrant = told.pop("use_reentrant").as_python_constant()
-    saves = told.get(_SAVES_DRAWS, ConstantVariable(True)).as_python_constant()
-    if reentrant is not False or told.keys() - {_SAVES_DRAWS} or type(saves) is not bool:
+    flags = {key: each.as_python_constant() for key, each in told.items()}
+    if told.keys() - {_SAVES_DRAWS, "use_reentrant"} or {*map(type, flags.values())} != {bool}:
         raise me.refuse("a call with these arguments")
+    if flags["use_reentrant"]:
+        return _checkpoint_reentrant(me, tx, args, kwargs)
     region = Region(tx, args[0], args[1:], rest)
-    return _applied(tx, checkpointed, region, {} if saves else told)
+    return _applied(tx, checkpointed, region, {} if flags.get(_SAVES_DRAWS, True) else told)
+
+
+def _checkpoint_reentrant(
+    me: HigherOrderVariable, tx: Translator, args: Arguments, kwargs: Keywords
+) -> VariableTracker:
+    """`checkpoint` as a function with gradients of its own, where these are those of any other: it
+    is given all that it sees and has gradients, and all that it gives depends on that."""
+    given = [each.proxy.node for each in map(tx.realize, args) if isinstance(each, TensorVariable)]
+    if len(kwargs) > 1 or not any(map(_requires_gradient, given)):
+        raise me.refuse("a call with these arguments")
+    region = Region(tx, args[0], args[1:], {})
+    seen = [each for each in region.needed if _requires_gradient(each) and each not in given]
+    depend = not tx.output.grad_enabled or all(map(_requires_gradient, region.given()))
+    if not depend or not all(_is_leaf(tx.output, each) for each in seen):
+        raise me.refuse("a call with this function")
+    return _applied(tx, checkpointed, region, kwargs)
+
+
+def _requires_gradient(node: torch.fx.Node) -> bool:
+    value = _tensor_of(node)
+    return value is not None and value.requires_grad
+
+
+def _is_leaf(output: Output, node: torch.fx.Node) -> bool:
+    arg = output.graphargs.get(node)
+    return arg is not None and isinstance(arg.example, torch.Tensor) and arg.example.is_leaf
 
 
 def _wrap(

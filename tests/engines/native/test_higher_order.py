@@ -49,6 +49,10 @@ def with_other_draws(x: torch.Tensor) -> Any:
     return checkpoint(NET, x, preserve_rng_state=False)
 
 
+def run_again(x: torch.Tensor) -> Any:
+    return of_torch.checkpoint(lambda a, b: (NET(a), a * b), x * 2, 3, use_reentrant=True)
+
+
 def on_data(x: torch.Tensor) -> Any:
     w = x * 3
     return torch.cond(x.sum() > 0, lambda a: (a + w, NET[0](a)), lambda a: (a - w, a * 2), (x,))
@@ -101,8 +105,8 @@ def trained(function: Callable[..., Any], x: torch.Tensor) -> list[torch.Tensor 
 @pytest.mark.parametrize(
     "function",
     [
-        a_module, several, one_in_another, with_other_draws, on_data, on_data_in_both, mapped,
-        scanned,
+        a_module, several, one_in_another, with_other_draws, run_again, on_data, on_data_in_both,
+        mapped, scanned,
     ],
 )  # fmt: skip
 def test_one_graph_gives_values_and_gradients_of_eager(
@@ -155,6 +159,14 @@ def reentrant(x: torch.Tensor) -> Any:
     return of_torch.checkpoint(NET[0], x, use_reentrant=True).detach()
 
 
+def reentrant_of_more(x: torch.Tensor) -> Any:
+    y = x.clone().requires_grad_(x.requires_grad)
+    given = of_torch.checkpoint(lambda a: (a * 2, torch.ones(2)), y, use_reentrant=True)
+    with torch.no_grad():
+        without = of_torch.checkpoint(NET[0], x, use_reentrant=True)
+    return given, of_torch.checkpoint(lambda a: a * given[0], y, use_reentrant=True), without
+
+
 def fails(x: torch.Tensor) -> Any:
     return checkpoint(lambda a: a[torch.tensor([7])], x)
 
@@ -163,7 +175,7 @@ def fails(x: torch.Tensor) -> Any:
     "function",
     [
         changes_what_the_frame_made, changes_its_argument, gives_its_argument, breaks_inside,
-        reentrant, fails,
+        reentrant, reentrant_of_more, fails,
     ],
 )  # fmt: skip
 def test_what_is_refused_raised_or_broken_is_as_in_eager(
