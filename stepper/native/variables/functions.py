@@ -5,11 +5,13 @@ from __future__ import annotations
 import builtins
 import inspect
 import os
+import sys
 import types
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack
 
+from stepper import _C
 from stepper.native import polyfills
 from stepper.native.bytecode import opcodes
 from stepper.native.bytecode.opcodes import listing
@@ -33,7 +35,7 @@ from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import ObservedException, misfit, no_attribute, observed
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import TupleVariable
-from stepper.native.variables.namespace import global_source, stored_in
+from stepper.native.variables.namespace import global_source, stored_in, vars_of
 from stepper.native.versions import OF_DYNAMO, TAKING_OUT
 from stepper.support.per_object import PerCode
 
@@ -493,22 +495,46 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         return list(self.attributes.values())
 
     def reconstruct(self, codegen: Codegen) -> None:
-        if self.f_globals is not codegen.tx.f_globals:
-            raise self.refuse("reconstruction")
         flags = sorted(self.attributes)
-        codegen.foreach(self.attributes[flag] for flag in flags)
-        codegen.load_const(self.code)
-        if opcodes.FUNCTION_ATTRIBUTES_APART:
-            codegen.emit("MAKE_FUNCTION")
-            for flag in reversed(flags):
-                codegen.emit("SET_FUNCTION_ATTRIBUTE", flag)
+        if self.f_globals is not codegen.tx.f_globals:
+            name = self.f_globals.get("__name__")
+            names = vars_of(sys.modules.get(name)) if type(name) is str else {}
+            if polyfills.is_polyfill(self.code) or names is not self.f_globals:
+                raise self.refuse("reconstruction")
+            given = tuple(self.attributes[flag] for flag in flags)
+            codegen.make(made_in, name, self.code, tuple(flags), given)
         else:
-            codegen.emit("MAKE_FUNCTION", sum(flags))
+            codegen.foreach(self.attributes[flag] for flag in flags)
+            codegen.load_const(self.code)
+            if opcodes.FUNCTION_ATTRIBUTES_APART:
+                codegen.emit("MAKE_FUNCTION")
+                for flag in reversed(flags):
+                    codegen.emit("SET_FUNCTION_ATTRIBUTE", flag)
+            else:
+                codegen.emit("MAKE_FUNCTION", sum(flags))
         for name, value in codegen.tx.output.side_effects.stored(self).items():
             codegen.dup()
             codegen(value)
             codegen.emit("SWAP", 2)
             codegen.emit("STORE_ATTR", name)
+
+
+def made_in(
+    module: str, code: types.CodeType, flags: tuple[int, ...], given: tuple[Any, ...]
+) -> types.FunctionType:
+    """A function of another module, as its code makes it; see `attributes` for what it is given."""
+    attributes = dict(zip(flags, given, strict=True))
+    names = vars_of(sys.modules[module])
+    made = types.FunctionType(code, names, None, attributes.get(1), attributes.get(8))
+    made.__kwdefaults__ = attributes.get(2)
+    if pairs := attributes.get(4):
+        made.__annotations__ = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    if annotate := attributes.get(16):
+        made.__annotate__ = annotate  # type: ignore[attr-defined]  # 3.14's
+    return made
+
+
+_C.set_skip(made_in.__code__, "recursive")
 
 
 def _is_none(value: VariableTracker) -> bool:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import functools
 import json
+import sys
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -136,3 +140,84 @@ def test_a_function_that_lives_on_has_what_was_stored_in_it(program: Callable[..
         assert getattr(made, "marks", None) == getattr(expected, "marks", None)
         for name in ("__annotations__", "__annotate__"):  # the second as of Python 3.14
             assert _is_shared(made, name) is _is_shared(expected, name)
+
+
+ELSEWHERE = """
+K = 3
+
+def scaled(by, *, plus: "int" = 2):
+    count = 0
+    def inner(x, y: "int" = 1, *, z=plus) -> "int":
+        "Scales."
+        nonlocal count
+        count += 1
+        return x * by * K + y + z + count
+    inner.tag = "t"
+    return inner
+"""
+
+
+@pytest.mark.parametrize("imported", [True, False])
+def test_a_function_made_by_another_module_lives_on(
+    imported: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = types.ModuleType("made_elsewhere")
+    exec(ELSEWHERE, vars(elsewhere))
+    if imported:
+        monkeypatch.setitem(sys.modules, elsewhere.__name__, elsewhere)
+
+    def program(x: torch.Tensor) -> Any:
+        f = elsewhere.scaled(x, plus=5)
+        y = f(x)
+        print("between")
+        return f, f(y, z=1)
+
+    captured = native.optimize(run_graph)(program)
+    for _ in range(2):
+        f, given = captured(torch.ones(1))
+        expected, wanted = program(torch.ones(1))
+        assert given == wanted
+        assert f(torch.ones(1)) == expected(torch.ones(1))
+        assert f.__globals__ is vars(elsewhere)
+        for name in (*_FACTS, "__defaults__", "__code__", "tag"):
+            assert getattr(f, name) == getattr(expected, name)
+
+
+def of_a_transform(x: torch.Tensor) -> Any:
+    f = torch.vmap(torch.sin)
+    y = f(x)
+    print("between")
+    return f, f(y)
+
+
+def of_a_generator(x: torch.Tensor) -> Any:
+    def given() -> Any:
+        yield x * 2
+
+    f = contextlib.contextmanager(given)
+    with f() as y:
+        pass
+    return f, y
+
+
+def of_a_decorator_of_a_class(x: torch.Tensor) -> Any:
+    @dataclasses.dataclass(kw_only=True)
+    class Pair:
+        one: Any
+        two: int = 2
+
+    pair = Pair(one=x)
+    return Pair.__init__, pair.one * pair.two
+
+
+@pytest.mark.parametrize("program", [of_a_transform, of_a_generator, of_a_decorator_of_a_class])
+def test_what_libraries_make_lives_on(program: Callable[..., Any]) -> None:
+    graphs: list[Any] = []
+    captured = native.optimize(lambda gm, inputs: graphs.append(gm) or gm.forward)(program)
+    for _ in range(2):
+        f, given = captured(torch.ones(2))
+        expected, wanted = program(torch.ones(2))
+        assert torch.equal(given, wanted)
+        for name in _FACTS:
+            assert getattr(f, name) == getattr(expected, name)
+    assert graphs
