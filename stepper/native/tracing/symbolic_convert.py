@@ -35,6 +35,7 @@ from stepper.native.exc import (
 )
 from stepper.native.guards.class_dicts import module_of
 from stepper.native.polyfills import Polyfill, is_polyfill
+from stepper.native.polyfills.table import refuse
 from stepper.native.protocols import InlinedTranslator, Position, Translator
 from stepper.native.source import ConstantSource, LocalSource, Source, type_of
 from stepper.native.trace_rules import is_hint_of_torch, why_not_inline
@@ -238,10 +239,7 @@ class InstructionTranslatorBase(Instructions):
         """What a polyfill gives."""
         assert isinstance(function, types.FunctionType)
         if self.f_code is function.__code__:  # it was to be known, given what is given here
-            name = function.__name__.strip("_")
-            reason = f"a call of builtin {name} with these values"
-            kind = break_kinds.SORTING if name == "sorted" else break_kinds.WITH_THESE_VALUES
-            raise unimplemented(reason, kind=kind)
+            raise refused(function.__code__)
         made = UserFunctionVariable(function).call_function(self, args, kwargs)
         return made.with_guards(VariableTracker.propagate(args, list(kwargs.values()))["guards"])
 
@@ -253,6 +251,11 @@ class InstructionTranslatorBase(Instructions):
     ) -> VariableTracker:
         """Interpret a function that is called; its result."""
         code = function.__code__
+        if code is refuse.__code__:
+            asked: InstructionTranslatorBase = self
+            while asked.parent is not None and is_polyfill(asked.parent.f_code):
+                asked = asked.parent
+            raise refused(asked.f_code)
         if is_hint_of_torch(function, self.f_code):
             return ConstantVariable(None)
         reason = why_not_inline(function)
@@ -342,6 +345,13 @@ class InstructionTranslatorBase(Instructions):
         """A `with` block is left through its exit function."""
         if self.block_stack and self.block_stack[-1][1] is exit_function:
             self.block_stack.pop()
+
+
+def refused(code: types.CodeType) -> Exception:
+    """To be raised where what is interpreted in place of a builtin does not know what to do."""
+    name = code.co_name.strip("_")
+    kind = break_kinds.SORTING if name == "sorted" else break_kinds.WITH_THESE_VALUES
+    return unimplemented(f"a call of builtin {name} with these values", kind=kind)
 
 
 def builtins_of(function: Any) -> dict[str, object]:

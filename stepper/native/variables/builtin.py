@@ -9,6 +9,7 @@ import math
 import operator
 import os
 import re
+import struct
 import sys
 import types
 import weakref
@@ -68,24 +69,18 @@ if TYPE_CHECKING:
 
 OF_TEXTS: frozenset[object] = frozenset(
     {
-        re.compile,
-        re.escape,
-        re.findall,
-        re.fullmatch,
-        re.match,
-        re.search,
-        re.split,
-        re.sub,
+        re.compile, re.escape, re.findall, re.fullmatch, re.match, re.search, re.split, re.sub,
         re.subn,
     }
-)
+)  # fmt: skip
 """Functions in Python that do nothing but look at texts."""
 _PURE: frozenset[object] = OF_TEXTS | frozenset(
     {
         abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
         pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
         operator.index, operator.truth, hash, callable, int.from_bytes, float.fromhex, os.fspath,
-        sys.intern, *filter(callable, vars(math).values()),
+        sys.intern, struct.pack, struct.unpack, struct.calcsize, str.maketrans,
+        *filter(callable, vars(math).values()),
     }
 )  # fmt: skip
 """Functions that are called when all their arguments are constants."""

@@ -122,6 +122,11 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
         return made(items, guards=guards)
     if kind is list:
         return lists.ListVariable.new([wrap_constant(item, guards) for item in value], guards)
+    if kind is dict and all(map(is_constant, value)):
+        from stepper.native.variables.dicts import ConstDictVariable
+
+        held = {key: wrap_constant(item, guards) for key, item in value.items()}
+        return ConstDictVariable.new(held, guards)
     if kind is range:
         return lists.RangeVariable(value, guards=guards)
     if kind is frozenset and is_constant(value):

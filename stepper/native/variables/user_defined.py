@@ -142,7 +142,8 @@ _FACTS = (
     "__name__", "__qualname__", "__module__", "__base__", "__bases__", "__mro__", "__flags__",
 )  # fmt: skip
 """Attributes of all classes that can be read."""
-_NOT_ALWAYS = frozenset({"__abstractmethods__", "__annotations__", "__annotate__"})
+_OF_ABSTRACT: object = type.__dict__["__abstractmethods__"]
+_NOT_ALWAYS = frozenset({"__annotations__", "__annotate__"})
 """What `type` computes for a class, and for some raises."""
 
 
@@ -252,6 +253,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
         kind = type(self.value)
         of_class, found = lookup(kind, name), lookup(self.value, name)
         if is_data_descriptor(of_class):
+            if of_class is _OF_ABSTRACT:  # each class has its own, or none
+                return name in class_dict(self.value)
             # Its own class computes it, and may find that there is none.
             if of_class is not type.__dict__.get(name) or name in _NOT_ALWAYS:
                 raise self.refuse("hasattr")

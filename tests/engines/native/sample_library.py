@@ -12,6 +12,8 @@ import enum
 import functools
 import graphlib
 import operator
+import re
+import struct
 import typing
 import weakref
 from collections import Counter, deque
@@ -344,3 +346,14 @@ def nothing_to_raise_again(x):
         raise TypeError("another")
     except TypeError:
         return x + 1, outside, error_of(raise_again)
+
+
+# --- texts and bytes
+
+
+@sample(T(3))
+def texts_and_bytes(x):
+    table = str.maketrans("ab", "cd", "z")
+    parts = re.match(r"(?P<name>[a-z]+)(?P<at>\d+)?", "layer12").groupdict()
+    packed = struct.pack("<ih", 5, 2)
+    return x * int(parts["at"]), "abz".translate(table), parts, struct.unpack("<ih", packed)

@@ -379,3 +379,21 @@ def mode_with_autocast(x):
         with torch.enable_grad():
             z = x * 2
     return (y, z)
+
+
+@sample(T(3))
+def made_on_a_device(x):
+    with torch.device("meta") as given:
+        y = torch.ones(3)
+        with torch.device("cpu"):
+            z = torch.arange(3) + x
+    return z, y.device, given, torch.zeros(1).device
+
+
+@sample(T(3).requires_grad_())
+def mode_in_autocast_across_a_break(x):
+    with torch.autocast("cpu", torch.bfloat16), torch.no_grad():
+        y = x.view(1, 3) @ x.view(3, 1)
+        print("between")
+        z = x * 2
+    return (y, z, x * 3)

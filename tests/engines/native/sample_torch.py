@@ -342,6 +342,27 @@ def checkpointed(x):
     return torch.utils.checkpoint.checkpoint(lambda a: a.sin() + 1, x, use_reentrant=False)
 
 
+@sample(T(3).requires_grad_())
+def checkpointed_again(x):
+    y = torch.utils.checkpoint.checkpoint(torch.sin, x * 2, use_reentrant=True)
+    return y + 1
+
+
+@sample(T(3))
+def mapped_across_a_break(x):
+    sines = torch.vmap(torch.sin)
+    y = sines(x)
+    print("between")
+    return sines(y)
+
+
+@sample(T(3).requires_grad_())
+def unpacked_tangents(x):
+    with torch.autograd.forward_ad.dual_level():
+        dual = torch.autograd.forward_ad.make_dual(x, torch.ones(3))
+        return torch.autograd.forward_ad.unpack_dual(dual.sin()).tangent
+
+
 @sample(T(3))
 def checkpointed_without_draws(x):
     return torch.utils.checkpoint.checkpoint(
