@@ -26,7 +26,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
 from stepper.native.variables.constant import ConstantVariable, is_constant
 from stepper.native.variables.exceptions import observed, observed_error
-from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.folding import OF_DICTS, wrap_constant
 from stepper.native.variables.lists import TupleVariable
 
 if TYPE_CHECKING:
@@ -226,6 +226,9 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
             codegen.push(self.items)
         else:
             codegen.make(follow_steps, {}, self.planned(self.begun))
+
+
+OF_DICTS.append(ConstDictVariable.new)
 
 
 def follow_steps(

@@ -101,6 +101,10 @@ def is_long(value: object) -> bool:
     return isinstance(value, int) and value.bit_length() > 3 * MAX_DIGITS
 
 
+OF_DICTS: list[Callable[[dict[object, VariableTracker], Guards], VariableTracker]] = []
+"""What makes the tracker of a dictionary, as the module says that has it."""
+
+
 def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
     """The tracker of a value that an operation on constants gave.
 
@@ -123,10 +127,8 @@ def wrap_constant(value: Any, guards: Guards = NO_GUARDS) -> VariableTracker:
     if kind is list:
         return lists.ListVariable.new([wrap_constant(item, guards) for item in value], guards)
     if kind is dict and all(map(is_constant, value)):
-        from stepper.native.variables.dicts import ConstDictVariable
-
         held = {key: wrap_constant(item, guards) for key, item in value.items()}
-        return ConstDictVariable.new(held, guards)
+        return OF_DICTS[0](held, guards)
     if kind is range:
         return lists.RangeVariable(value, guards=guards)
     if kind is frozenset and is_constant(value):

@@ -9,7 +9,7 @@ import sys
 import types
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Unpack
+from typing import TYPE_CHECKING, ClassVar, Unpack, cast
 
 from stepper import _C
 from stepper.native import polyfills
@@ -520,20 +520,21 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
 
 
 def made_in(
-    module: str, code: types.CodeType, flags: tuple[int, ...], given: tuple[Any, ...]
+    module: str, code: types.CodeType, flags: tuple[int, ...], given: tuple[object, ...]
 ) -> types.FunctionType:
     """A function of another module, as its code makes it; see `attributes` for what it is given."""
     attributes = dict(zip(flags, given, strict=True))
-    names = vars_of(sys.modules[module])
-    made = types.FunctionType(code, names, None, attributes.get(1), attributes.get(8))
-    made.__kwdefaults__ = attributes.get(2)
-    if pairs := attributes.get(4):
-        made.__annotations__ = dict(zip(pairs[::2], pairs[1::2], strict=True))
-    if annotate := attributes.get(16):
-        made.__annotate__ = annotate  # type: ignore[attr-defined]  # 3.14's
+    cells = cast("tuple[types.CellType, ...] | None", attributes.pop(8, None))
+    made = types.FunctionType(code, vars_of(sys.modules[module]), closure=cells)
+    if 4 in attributes:
+        pairs = cast("tuple[object, ...]", attributes[4])
+        attributes[4] = dict(zip(pairs[::2], pairs[1::2], strict=True))
+    for flag, value in attributes.items():
+        setattr(made, _GIVEN[flag], value)
     return made
 
 
+_GIVEN = {1: "__defaults__", 2: "__kwdefaults__", 4: "__annotations__", 16: "__annotate__"}
 _C.set_skip(made_in.__code__, "recursive")
 
 

@@ -60,7 +60,7 @@ class NamedTupleVariable(TupleVariable):
         self.cls = cls
 
     @classmethod
-    def given(cls, items: Sequence[VariableTracker], kind: Any, guards: Guards) -> Self:
+    def given(cls, items: Sequence[VariableTracker], kind: type, guards: Guards) -> Self:
         """What an operator has given, whose class that is."""
         of = NamedTupleClassVariable(kind, source=ConstantSource(kind))
         return cls(items, kind, of, guards=guards)
