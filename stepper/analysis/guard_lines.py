@@ -9,7 +9,13 @@ from collections.abc import Iterator, Sequence
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
 from stepper.analysis.entryless import without_entry
-from stepper.analysis.guard_kinds import HIDING, leaves_of, why_needless, why_unchecked
+from stepper.analysis.guard_kinds import (
+    BY_THE_PROGRAM,
+    HIDING,
+    leaves_of,
+    why_needless,
+    why_unchecked,
+)
 from stepper.analysis.guard_uses import GuardUse, Uses, checked, entries, matching
 from stepper.analysis.guarded import (
     Guarded,
@@ -417,6 +423,13 @@ def _verdict(expression: str, found: Guarded) -> str:
     if found.identical is not None:
         of = spelled(found.identical.source)
         return f"only the identity of {of} is guarded, not {expression}"
+    by_the_program = next((each for each in found.around if each.kind in BY_THE_PROGRAM), None)
+    if by_the_program is not None:
+        of, what = spelled(by_the_program.source), BY_THE_PROGRAM[by_the_program.kind]
+        return (
+            f"whether {expression} is guarded is not recorded: of {of}, {what} is compared as a "
+            "whole, and it may be a part of that"
+        )
     itself = "itself"
     if _BY_PLACE.search(expression) and any(map(_of_a_class, found.around)):
         itself = "by its place (of a named tuple ask by the field's name)"

@@ -19,7 +19,7 @@ from stepper.analysis.reasons import NEXT
 from stepper.analysis.recompile_series import Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
-from stepper.analysis.size_rules import from_numpy, is_parameter
+from stepper.analysis.size_rules import from_numpy, is_parameter, of_numpy
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.unmet_guards import AUTOCAST, FUNCTORCH, INFERENCE_MODE
 from stepper.analysis.wanted import wanted_by
@@ -96,9 +96,8 @@ def _numpy_dtype(it: Changing) -> str:
 def _one_dtype(it: Changing, conversion: str) -> str:
     shared = shared_dtype(it.series.values)
     if shared:
-        array = "the array " * from_numpy(it.series)
         example = f"{it.name}.{conversion.format(shared)}"
-        same = f"convert {array}{it.name} before the call, e.g. {example}"
+        same = f"convert {of_numpy(it)}{it.name} before the call, e.g. {example}"
     elif "bool" in map(text_of, it.series.values):
         same = (
             f"{it.name} is bool in one call and a number in another, which as a mask or an index "

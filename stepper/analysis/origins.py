@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stepper.analysis.sites import made_at, program_line
+from stepper.analysis.sources import taken_for_tensor
 from stepper.client.text import source_line
 from stepper.model.program import Instruction, PythonFrame, UserLine
 from stepper.model.trace import Guard, MomentId
@@ -42,7 +43,8 @@ def origin_of(recording: Recording, guard: Guard) -> Origin:
     moment = recording.moment(made_at(recording, guard.moment))
     code = recording.code(recording.frame(moment.frame).code)
     row = code.instructions[moment.ip]
-    named = (value for value in state.values.values() if value.source == guard.source)
+    source = taken_for_tensor(guard.source)
+    named = (value for value in state.values.values() if value.source == source)
     place = guard.user_line or PythonFrame(code.filename, row.line or 0, code.name)
     here = (place.filename, place.line) == (code.filename, row.line)
     line = UserLine(place, source_line(code, row.line) if here else "")

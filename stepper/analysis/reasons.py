@@ -13,7 +13,7 @@ import re
 
 import msgspec
 
-from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.sources import MADE_OF, path_of, unscoped
 from stepper.client.text import one_line
 from stepper.model.datum import Datum, Words, literal
 from stepper.model.lookup import Difference, UnmetEntry, unmet_text
@@ -92,8 +92,11 @@ _SAME = re.compile(
 """How Dynamo words that two inputs are one object, or an input a key."""
 _VALUE = rf"dict\.__getitem__\([\w.\[\]'\"]+, {_KEY}\)"
 """How Dynamo comes to the value of such a key."""
+_MADE_OF = rf"[\w.\[\]'\"]+{re.escape(MADE_OF)}"
+"""How Dynamo comes to the names of the tensors that a tensor subclass is made of."""
 _EQUAL = re.compile(
-    rf"(?P<source>(?:{_VALUE}|{_OF_A_CLASS}|{_KEY}|\w)[\w.\[\]'\"]*) == (?P<expected>.+)"
+    rf"(?P<source>(?:{_VALUE}|{_OF_A_CLASS}|{_KEY}|{_MADE_OF}|\w)[\w.\[\]'\"]*)"
+    r" == (?P<expected>.+)"
 )
 
 _COUNTED = re.compile(

@@ -18,8 +18,10 @@ import msgspec
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.compared_sizes import compared_at, decided_by
 from stepper.analysis.conditions import LEAVES, holds
+from stepper.analysis.guard_uses import guards_of
 from stepper.analysis.handed_on import Spelling
 from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
+from stepper.analysis.origins import origin_of
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.recompiles import STRIDE, changes_of
 from stepper.analysis.shapes import Size, cause_of, same, size_among, sizes
@@ -88,8 +90,24 @@ def _in_short(it: Changing, advice: Advice, tensor: str, dim: int | str, more: s
 
 
 def from_numpy(series: Series) -> bool:
-    """Whether it is an array of numpy, which Dynamo takes as a tensor."""
+    """Whether it is an array of numpy, or a number, which Dynamo takes as a tensor."""
     return FROM_NUMPY in series.source
+
+
+def of_numpy(it: Changing) -> str:
+    """Which of these it is, before its name; empty: neither."""
+    if not from_numpy(it.series):
+        return ""
+    guards = itertools.chain.from_iterable(
+        guards_of(it.recording, each) for each in it.entries.made
+    )
+    origins = (
+        origin_of(it.recording, guard)
+        for guard in guards
+        if unscoped(guard.source) == it.series.source
+    )
+    types = {each.value.type for each in origins if each.value is not None}
+    return "the array " if types <= {"ndarray"} else "the numpy number "
 
 
 def _parameter(it: Changing) -> Advice | None:

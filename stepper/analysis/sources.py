@@ -39,6 +39,8 @@ CODE = ".__code__"
 """By what a function is guarded."""
 FROM_NUMPY = "___from_numpy("
 """How such a source begins."""
+MADE_OF = ".__tensor_flatten__()[0]"
+"""How a source ends that is the names of the tensors that a tensor subclass is made of."""
 _OF_CLASS = re.compile(r"\bdict\(type\(([\w.]+)\)(?:\.__mro__\[\d+\])?\.__dict__\)\['(\w+)'\]")
 """How Dynamo writes an attribute of a value's class: to a person it is one of the value."""
 FUNCTION_MODE = re.compile(r"___get_torch_function_mode_stack_at\(\d+\)")
@@ -106,6 +108,13 @@ def _with_values(text: str) -> str:
             before = before.removesuffix(dictionary)
             return f"{before}list({dictionary}.values())[{ends[1]}]{text[ends.end() :]}"
     return text
+
+
+def taken_for_tensor(source: str) -> str:
+    """What is behind the source of a tensor that Dynamo makes of an array, or of a number of
+    numpy's; of any other value its source."""
+    found = _NUMPY.fullmatch(source)
+    return found[1] if found else source
 
 
 @lru_cache(maxsize=16_384)

@@ -31,7 +31,7 @@ from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.size_rules import NOTHING_DYNAMIC, dynamic_later
 from stepper.analysis.slice_bounds import bounds_a_slice
-from stepper.analysis.sources import FUNCTION_MODE, path_of, unscoped
+from stepper.analysis.sources import FUNCTION_MODE, MADE_OF, path_of, unscoped
 from stepper.analysis.taken import taken_from
 from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import place_text
@@ -558,6 +558,18 @@ def _mode_of_a_module(it: Changing) -> Advice | None:
     )
 
 
+def _tensors_of_a_subclass(it: Changing) -> Advice | None:
+    """Which tensors a tensor subclass is made of, as __tensor_flatten__ names them."""
+    if not it.series.source.endswith(MADE_OF):
+        return None
+    of = it.spell(it.series.source.removesuffix(MADE_OF))
+    return it.advise(
+        f"Which tensors {of}, a tensor subclass, is made of is a constant of the graph: make it "
+        "always of the same ones, a tensor that changes nothing in place of one that is left out, "
+        "or accept an entry for each."
+    )
+
+
 def _set_changed_inside(it: Changing) -> Advice | None:
     """A set that the compiled function changes itself: as a whole it is one value."""
     kinds = {value.kind for value in it.series.values if isinstance(value, Many)}
@@ -585,6 +597,7 @@ def _of_value(rule: Rule) -> Rule:
 VALUE_RULES: dict[str, Rule] = {"order of keys": _order_of_keys} | {
     name: _of_value(rule)
     for name, rule in {
+        "tensors of a subclass": _tensors_of_a_subclass,
         "None": _none,
         "not finite": _not_finite,
         "mixed types": _mixed,

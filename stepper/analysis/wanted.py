@@ -71,7 +71,8 @@ def wants_by(recording: Recording, translation: Translation) -> Wants:
                 found[said[0]] = said[1]
     if translation.outcome is not Outcome.COMPILED:
         found |= _as_it_was(recording, attempts[-1].id)
-    # What an input's example shows is how it was when the input was made.
+    # What an input's example shows is how it was when the input was made. One that the graph does
+    # not need in the end is erased there, and its guards stay.
     symbols = symbols_at(recording, attempts[-1].id)
     fixed = {name: symbol.value for name, symbol in symbols.items() if symbol.fixed}
     numbers = {name: number(symbol.born.hint) for name, symbol in symbols.items()}
@@ -80,7 +81,7 @@ def wants_by(recording: Recording, translation: Translation) -> Wants:
         for name, symbol in symbols.items()
         for source in symbol.sources
     }
-    for node in recording.inputs(attempts[-1].id):
+    for node in recording.inputs(attempts[-1].id, erased=True):
         source = unscoped(node.source)
         # A float that is an input is a tensor in the graph, and nowhere else.
         if found.get((source, Aspect("type"))) not in _TYPES_OF_NUMBERS:

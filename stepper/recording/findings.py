@@ -246,15 +246,15 @@ class Findings:
         alive.sort(key=_in_graph)
         return alive
 
-    def inputs(self, attempt: Attempt) -> list[Node]:
-        """The inputs of an attempt's main graph at its end, in its order: of nodes with a source
-        no other is decoded."""
+    def inputs(self, attempt: Attempt, *, erased: bool) -> list[Node]:
+        """The inputs of an attempt's main graph at its end, in its order, with those before them
+        that were erased, if these are wanted: of nodes with a source no other is decoded."""
         first, last = attempt.first_moment - 1, attempt.last_moment
-        found = self._catalog.inputs.of(attempt.id, first, last)
-        erased = {id for id, _ in _changed(self._catalog.erased, found)}
-        alive = [node for node in found if node.id not in erased and node.source and not node.graph]
-        alive.sort(key=_in_graph)
-        return alive
+        every = self._catalog.inputs.of(attempt.id, first, last)
+        found = [node for node in every if node.source and not node.graph]
+        gone = {id for id, _ in _changed(self._catalog.erased, every)}
+        before = [node for node in found if erased and node.id in gone]
+        return before + sorted((node for node in found if node.id not in gone), key=_in_graph)
 
     def all_nodes(self, attempt: Attempt) -> list[Node]:
         """Every node that was ever made, in the order in which they were, erased ones too."""

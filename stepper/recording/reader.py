@@ -357,10 +357,11 @@ class Recording:
         owner = self._owner(moment, attempt)
         return self._findings.nodes(owner, moment) if owner else []
 
-    def inputs(self, attempt: int) -> list[Node]:
+    def inputs(self, attempt: int, *, erased: bool = False) -> list[Node]:
         """The inputs of an attempt's main graph at its end of which the source is known, in its
-        order: as `nodes` has them, without the others."""
-        return self._findings.inputs(self._catalog.attempt(attempt))
+        order: as `nodes` has them, without the others; if they are wanted, with those before them
+        that were erased, as one is of a tensor that only its sizes are read of."""
+        return self._findings.inputs(self._catalog.attempt(attempt), erased=erased)
 
     def nodes_made(self, attempt: int) -> list[Node]:
         """Every node that an attempt made, in the order in which it did, erased ones too."""

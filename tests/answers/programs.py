@@ -48,6 +48,7 @@ from tests.answers import (  # noqa: F401
     swept_twelfth,
     swept_twentieth,
     swept_twentyfirst,
+    swept_twentyfourth,
     swept_twentysecond,
     swept_twentythird,
     trained,

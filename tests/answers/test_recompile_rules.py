@@ -47,6 +47,7 @@ AGAINST = {
     "global int": "int_in_a_dict",
     "int of a function mode": "global_counter",
     "default int": "int_argument",
+    "tensors of a subclass": "tags_that_the_program_puts_in",
     "set changed inside": "tags_that_the_program_puts_in",
     "value": "counted_without_dynamic",
     "mode of a module": "counter_of_a_module",

@@ -1,0 +1,106 @@
+"""Programs of a twenty-fourth sweep: what a tensor subclass is made of, and what of a tensor is
+read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import torch
+from torch import ones
+
+from tests.answers.cases import Run, case
+
+
+class Quantized(torch.Tensor):
+    """A tensor, with another one beside it or without, and a number."""
+
+    values: torch.Tensor
+    zeros: torch.Tensor | None
+    bits: int
+
+    @staticmethod
+    def __new__(cls, values: torch.Tensor, zeros: torch.Tensor | None, bits: int) -> Quantized:
+        made: Any = torch.Tensor._make_wrapper_subclass(cls, values.shape, dtype=values.dtype)
+        made.values, made.zeros, made.bits = values, zeros, bits
+        return made  # type: ignore[no-any-return]  # torch says it is a tensor
+
+    def __tensor_flatten__(self) -> tuple[list[str], int]:
+        return ["values", "zeros"][: 1 + (self.zeros is not None)], self.bits
+
+    @staticmethod
+    def __tensor_unflatten__(inner: Any, bits: int, size: Any, stride: Any) -> Quantized:
+        return Quantized(inner["values"], inner.get("zeros"), bits)
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]  # torch types its arguments as required
+        cls, func: Any, types: Any, args: Any = (), kwargs: Any = None
+    ) -> Any:
+        return func(*[each.values if isinstance(each, Quantized) else each for each in args])
+
+
+@case(
+    "pytorch#129601", "why-recompile",
+    cause="weight.__tensor_flatten__()[0] changes: ['values'], ['values', 'zeros']",
+    advice="Which tensors weight, a tensor subclass, is made of is a constant of the graph",
+    counts=(2, 1),
+)  # fmt: skip
+def zeros_in_one_call(run: Run) -> None:
+    @run.compile
+    def shifted(weight: Any) -> Any:
+        return weight + 1  # cause
+
+    for zeros in (None, ones(3)):
+        shifted(Quantized(ones(3), ones(3) if run.remedied else zeros, 4))
+
+
+@case(
+    "pytorch#114405", "is-guarded", expression="weight.bits",
+    cause="whether weight.bits is guarded is not recorded: of weight, what its __tensor_flatten__",
+    counts=(2, 1),
+    never=("is not guarded",),
+)  # fmt: skip
+def bits_beside_a_tensor(run: Run) -> None:
+    """No guard names it: it is a part of what is compared as a whole."""
+
+    @run.compile
+    def scaled(weight: Any) -> Any:
+        return weight * 2
+
+    weight = Quantized(ones(3), None, 4)
+    scaled(weight)
+    weight.bits = 4 if run.remedied else 8
+    scaled(weight)
+
+
+@case(
+    "", "is-guarded", expression="like.shape[0]",
+    cause="like.shape[0] is guarded: it must be 4",
+    counts=(2, 1),
+)  # fmt: skip
+def of_which_the_size_is_read(run: Run) -> None:
+    """No node of the graph takes the tensor, so that it is no input in the end."""
+
+    @run.compile
+    def as_many(x: Any, like: Any) -> Any:
+        return x * like.shape[0]
+
+    as_many(ones(3), ones(4))
+    as_many(ones(3), ones(4 if run.remedied else 5))
+
+
+@case(
+    "", "why-recompile",
+    cause="dtype of temperature changes: float64, float32",
+    advice="convert the numpy number temperature before the call, e.g. "
+    "temperature.astype('float64')",
+    counts=(2, 1),
+    never=("the array",),
+)  # fmt: skip
+def temperature_of_numpy(run: Run) -> None:
+    @run.compile
+    def softened(x: Any, temperature: Any) -> Any:
+        return x / temperature  # cause
+
+    softened(ones(3), np.float64(0.7))
+    softened(ones(3), np.float64(0.7) if run.remedied else np.float32(0.7))
