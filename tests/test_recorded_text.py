@@ -133,6 +133,7 @@ IN_ANALYSIS = {
         "": "torch's message",
         "_bounds": "the compiler's: a source",
         "_clause": "CPython's names of instructions",
+        "_suggested": "torch's message",
         "_devices": "torch's message, and the compiler's: a source",
         "_symbol": "torch's message",
     },

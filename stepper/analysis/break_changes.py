@@ -110,6 +110,10 @@ BACKWARD = Remedy(
     "trace_autograd_ops",
 )
 """Where torch has the setting."""
+_OF_NUMPY = (
+    "take it from the array outside of the compiled function, or use the torch function of the "
+    "same purpose on a tensor"
+)
 _NOTHING_OUTSIDE = (
     "change nothing outside of the function that the operator is given: let it return the new "
     "value, or make the change before or after the call"
@@ -238,6 +242,15 @@ _WORDS = {
     "attempted to trace numpy function unsupported by PyTorch": (
         "use the torch function of the same purpose, where there is one; or wrap the call as a "
         "custom operator (torch.library.custom_op)"
+    ),
+    "Unsupported ndarray method call": _OF_NUMPY,
+    "Unsupported ndarray attribute access": _OF_NUMPY,
+    "Invalid input type for nonstrict_trace-ed function": (
+        "hand the function tensors, numbers and containers of them; or register the class, so that "
+        "it is taken apart (torch.utils._pytree.register_dataclass, register_pytree_node)"
+    ),
+    "Unsupported output type for nonstrict_trace-ed function": (
+        "have the function return tensors, numbers and containers of them"
     ),
     "Module-level backwards hooks require compiled autograd.": (
         "do without backward hooks on the modules that are called there; or {setting}, where "

@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Callable, Iterator, Mapping
 
 from stepper.analysis.breaks import Cause, Occurrence, causes
+from stepper.analysis.failures import instead as failed_instead
 from stepper.analysis.line import Line
 from stepper.analysis.rebuilt import Rebuilt
 from stepper.analysis.sites import own_frame
@@ -23,9 +24,10 @@ from stepper.client.text import (
     short_name,
     short_path,
     value_line,
+    without_addresses,
 )
 from stepper.model.program import PythonFrame
-from stepper.model.trace import GraphBreak, Outcome
+from stepper.model.trace import GraphBreak, Outcome, Translation, headline
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
 
@@ -37,6 +39,7 @@ _TEXT = 300
 _WHOLE = 6
 """Breaks of one cause that are all told; of more the first of them are."""
 _OF_MANY = 4
+_RUN_UNCOMPILED = "1 frame run uncompiled, for what the break leaves to be made anew"
 _NO_FEWER = " (no fewer graphs: all that is computed lies on one side of the break)"
 
 
@@ -61,7 +64,8 @@ def break_lines(
     ]
     if not found and not given_up:
         where = f" in a function with {function!r} in its name" if function else ""
-        instead = f"{so_far(recording)}{nothing_to_ask_about(recording)}"
+        why = failed_instead(recording, function, after=after)
+        instead = f"{so_far(recording)}{why or nothing_to_ask_about(recording)}"
         yield Line(f"no graph break and no skipped frame{where}{instead}")
         yield from interventions(recording)
         return
@@ -144,9 +148,11 @@ def _cause(
             cause.moment,
         )
     if cause.explanation:
-        yield Line(f"   {clip(cause.explanation, _TEXT)}", cause.moment, "dim")
+        yield Line(f"   {clip(without_addresses(cause.explanation), _TEXT)}", cause.moment, "dim")
     if cause.context:
-        yield Line(f"   context: {clip(cause.context, _TEXT)}", cause.moment, "dim")
+        yield Line(
+            f"   context: {clip(without_addresses(cause.context), _TEXT)}", cause.moment, "dim"
+        )
     for hint in cause.hints:
         if hint != str(change):
             yield Line(f"   hint: {clip(hint, _TEXT)}", cause.moment, "dim")
@@ -218,6 +224,9 @@ def cost_text(cause: Cause) -> str:
         parts.append(
             f"{plural(functions, 'resume function')} made, with {plural(inside, 'instruction')}"
         )
+    if not parts:  # the break could be gone on after, but not with what the frame has by then
+        ended = {each.translation.outcome for each in cause.occurrences}
+        parts.append(_RUN_UNCOMPILED if Outcome.SKIPPED in ended else "none")
     return ", ".join(parts)
 
 
@@ -236,8 +245,7 @@ def _occurrence(
     name, cwd = compiled_title(recording, found.translation), recording.facts.cwd
     moment = found.found.moment
     if found.found.resumes and not found.splits:
-        ended = "failed" if found.translation.outcome is Outcome.FAILED else "is given up"
-        yield Line(f"   would split {name}, which {ended}", moment)
+        yield Line(f"   would split {name}, which {_ended(found.translation)}", moment)
     else:
         what = "splits" if found.splits else "fails" if found.failed else "gives up"
         yield Line(f"   {what} {name}", moment)
@@ -255,6 +263,14 @@ def _occurrence(
         name = compiled_title(recording, first)
         others = f", compiled {plural(len(more), 'more time')}" if more else ""
         yield Line(f"     goes on in {name}{others}", first.first_moment, "dim")
+
+
+def _ended(item: Translation) -> str:
+    """What became of a frame that nothing split."""
+    if item.outcome is Outcome.FAILED:
+        return "failed"
+    why = f": {without_addresses(headline(item.reason))}" if item.reason else ""
+    return f"is given up{why}"
 
 
 def _way(stack: tuple[PythonFrame, ...], cwd: str) -> Iterator[str]:

@@ -43,6 +43,7 @@ from stepper.client.text import (
     node_meta,
     place_text,
     value_line,
+    without_addresses,
 )
 from stepper.model.failure import FailedStage
 from stepper.model.program import PythonFrame
@@ -116,7 +117,7 @@ def failed_headline(failed: Failed) -> str:
 
 
 def _words_inside(failed: Failed) -> str:
-    return ": ".join(said_inside(failed.failure.message) or ())
+    return without_addresses(": ".join(said_inside(failed.failure.message) or ()))
 
 
 def stage_text(stage: FailedStage) -> str:
@@ -247,7 +248,7 @@ def _failed(
     if change is not None and (change := change.without(in_vain(ways))) is not None:
         label = "change" if trying is None else "change, not proven"
         yield Line(f"   {label}: {change}", moment)
-    for text in failure.message.strip().splitlines():
+    for text in without_addresses(failure.message).strip().splitlines():
         yield Line(f"   {text}".rstrip(), moment if text.strip() else None)
     yield from blamed_lines(recording, failed)
     entries = [*itertools.islice(_tried(recording, failed), _MOST_ENTRIES)]
@@ -312,7 +313,7 @@ def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
     yield from _undecided(recording, failed)
     if failed.failure.stage is FailedStage.GUARDS and failed.translation is not None:
         for size in fixed_sizes(recording, failed.translation):
-            for line in size_lines(recording, size):
+            for line in size_lines(recording, size, failed=True):
                 yield line._replace(text=f"     {line.text}", role="dim")
 
 

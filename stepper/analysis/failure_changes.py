@@ -39,6 +39,9 @@ _NO_SYMBOL = re.compile(r"\b(?:got|not|NYI) Sym(?:Int|Float|Bool)\b")
 _NO_GRADIENT = "returned an invalid gradient at index"
 _APPLIED = "autograd_function_apply"
 _VIOLATED = "Constraints violated"
+_SUGGESTED = re.compile(r"^ *Suggested fixes:\n((?: +\S.*(?:\n|\Z))+)", re.MULTILINE)
+_SHORT = 120
+"""Characters up to which torch's words are told in a sentence of ours."""
 _SPECIALIZED = "specialized it to be a constant"
 _ALWAYS_NUMBERS = ("0", "1")
 _ANOTHER_SIZE = (
@@ -82,7 +85,7 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
         return None
     number = bool(found[0].value)
     if found[0].why is Why.EXPORT:
-        dim = "None or Dim.AUTO in its place" if number else "what torch suggests, or Dim.AUTO"
+        dim = "None or Dim.AUTO in its place" if number else f"{_suggested(failed)}, or Dim.AUTO"
         without = f"in dynamic_shapes {dim}"
     else:
         without = "do without mark_dynamic for it, or use torch._dynamo.maybe_mark_dynamic"
@@ -97,6 +100,15 @@ def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
         mark = f"mark {' and '.join(others)} as well, which has this size as a number there"
         words = f"{mark}; or {without}; or change the line, so that any size will do"
     return Remedy(words)
+
+
+def _suggested(failed: Failed) -> str:
+    """What torch's message suggests of the dimensions, in its words, where they are few."""
+    found = _SUGGESTED.search(failed.failure.message)
+    lines = found[1].split("\n") if found else []
+    words = ", ".join(filter(None, map(str.strip, lines)))
+    named = f" ({words})" if 0 < len(words) < _SHORT else ""
+    return f"what torch suggests{named}"
 
 
 def _bounds(recording: Recording, found: list[Size]) -> str:
@@ -121,7 +133,7 @@ def _exported(recording: Recording, failed: Failed) -> Remedy | None:
     number = _SPECIALIZED in failed.failure.message
     if any(f"{_SPECIALIZED} ({each})" in failed.failure.message for each in _ALWAYS_NUMBERS):
         return Remedy(_ANOTHER_SIZE)
-    dim = "None or Dim.AUTO in its place" if number else "what torch suggests, or Dim.AUTO"
+    dim = "None or Dim.AUTO in its place" if number else f"{_suggested(failed)}, or Dim.AUTO"
     return Remedy(
         f"in dynamic_shapes {dim}; or change the program, so that any size will do: with "
         "strict=True the line that asks is recorded"

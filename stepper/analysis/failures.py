@@ -221,6 +221,13 @@ def failed_count(found: list[Failed]) -> str:
     return "; ".join((text, *more))
 
 
+def instead(recording: Recording, function: str = "", *, after: int = 0) -> str:
+    """Behind an answer that there was nothing of what is asked about: what failed, where something
+    did; empty: nothing did."""
+    failed = failures(recording, function, after=after)
+    return f"; {failed_count(failed)}: why-failed says why" if failed else ""
+
+
 def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
     item = failed.translation
     named = any(function.lower() in name.lower() for name in (failed.name, failed.shown))

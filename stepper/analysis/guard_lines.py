@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
 from stepper.analysis.entryless import without_entry
+from stepper.analysis.failures import instead
 from stepper.analysis.guard_kinds import (
     BY_THE_PROGRAM,
     HIDING,
@@ -47,7 +48,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.model.datum import UNKNOWN, text_of
-from stepper.model.trace import Guard, Translation
+from stepper.model.trace import Guard, Outcome, Translation
 from stepper.recording.reader import Recording
 
 _BY_PLACE = re.compile(r"\[-?\d+\]\Z")
@@ -193,8 +194,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         yield from without_entry(recording, function)
         return
     if not entries(recording):
-        over = "over so far" if compilations(recording) else "recorded"
-        yield Line(f"no compilation is {over}, so no guard is")
+        yield Line(_nothing_compiled(recording))
         return
     known = [each for each in found if each.known]
     for each in known:
@@ -207,6 +207,17 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
     if not any(each.near for each in known):
         by = [each.translation for each in known]
         yield from _elsewhere(recording, expression, by)
+
+
+def _nothing_compiled(recording: Recording) -> str:
+    """What is said where no entry was made."""
+    outcomes = {item.outcome for item in compilations(recording)}
+    if not outcomes:
+        return "no compilation is recorded, so no guard is"
+    if outcomes & {Outcome.RUNNING, Outcome.CUT_OFF}:
+        return "no compilation is over so far, so no guard is"
+    given_up = "; frames were given up: why-break says why" * (Outcome.SKIPPED in outcomes)
+    return f"no compilation made an entry, so no guard is{instead(recording)}{given_up}"
 
 
 def _elsewhere(recording: Recording, expression: str, by: list[Translation]) -> Iterator[Line]:

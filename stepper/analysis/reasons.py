@@ -9,6 +9,7 @@ What no pattern knows is kept as it is.
 
 from __future__ import annotations
 
+import ast
 import re
 
 import msgspec
@@ -18,7 +19,7 @@ from stepper.client.text import one_line
 from stepper.model.datum import Datum, Words, literal
 from stepper.model.lookup import Difference, UnmetEntry, unmet_text
 from stepper.model.trace import Translation
-from stepper.support.guarded_values import compared_with_constant, membership_of
+from stepper.support.guarded_values import compared_with_constant, membership_of, parsed
 
 _LABEL = re.compile(r"\s*(?P<label>\d+/\d+|None|[\w/!]+): ")
 _ENTRY = re.compile(r"\d+/\d+: ")
@@ -191,12 +192,17 @@ def parse_check(code: str) -> tuple[str, str, Datum] | None:
     if _AS_TENSOR in code:
         return None
     for pattern, _, what in _CHECKS:
-        match = pattern.match(code)
+        match = None if pattern is _EQUAL and _is_one_of_several(code) else pattern.match(code)
         if match is not None:
             found = match.groupdict()
             return found["source"] or "", what, _datum(what, _expected(pattern, found))
     compared = _equality(code)
     return None if compared is None else (compared[0], "value", literal(compared[1]))
+
+
+def _is_one_of_several(words: str) -> bool:
+    """Whether it is enough that one of several conditions holds: `n == 2 or n == 4`."""
+    return " or " in words and isinstance(parsed(words), ast.BoolOp)
 
 
 def _equality(words: str) -> tuple[str, str] | None:
@@ -251,7 +257,7 @@ def parse_reason(reason: str) -> Reason:
     text = one_line(words)
     for pattern, kind, what in _KINDS:
         match = pattern.match(words)
-        if match is None:
+        if match is None or (pattern is _EQUAL and _is_one_of_several(words)):
             continue
         found = match.groupdict()
         return Reason(

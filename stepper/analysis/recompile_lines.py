@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from stepper.analysis.advice import Advice, spelling_in
 from stepper.analysis.autograd_captures import capture_lines
 from stepper.analysis.breaks import left_to_python
-from stepper.analysis.failures import failed_count, failures
+from stepper.analysis.failures import failures
+from stepper.analysis.failures import instead as failed_instead
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.line import Line
 from stepper.analysis.recompile_advice import advise
@@ -80,8 +81,8 @@ Trying = Callable[[History], Told]
 
 def _instead(recording: Recording, function: str, after: int) -> str:
     """What is recorded of functions that were not compiled again."""
-    if failed := failures(recording, function, after=after):
-        return f"; {failed_count(failed)}: why-failed says why"
+    if failed := failed_instead(recording, function, after=after):
+        return failed
     outcomes = {
         item.outcome
         for item in compilations(recording)

@@ -152,6 +152,8 @@ def _not_compiled(item: Translation) -> Iterator[Line]:
     """Say of what is known of a size that no entry has it, or none has it yet."""
     if item.outcome is Outcome.SKIPPED:
         yield Line("  that is not compiled, but given up: why-break says why", role="dim")
+    if item.outcome is Outcome.FAILED:
+        yield Line("  no entry has it: its compilation failed, why-failed says why", role="dim")
     if item.outcome in _NOT_OVER:
         yield Line(f"  so far: its compilation {_NOT_OVER[item.outcome]}", role="dim")
 
@@ -373,18 +375,22 @@ def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Li
                 yield from size_lines(recording, size)
 
 
-def size_lines(recording: Recording, size: Size) -> Iterator[Line]:
-    """A size: whether it is fixed or free, why it is a symbol, and what fixed it."""
-    return _size_lines(recording, size, _left(recording, size))
+def size_lines(recording: Recording, size: Size, *, failed: bool = False) -> Iterator[Line]:
+    """A size: whether it is fixed or free, why it is a symbol, and what fixed it; and where its
+    compilation failed that it did, unless that is known."""
+    return _size_lines(recording, size, _left(recording, size), failed)
 
 
-def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator[Line]:
+def _size_lines(
+    recording: Recording, size: Size, left: Left | None, failed: bool = False
+) -> Iterator[Line]:
     item, symbol = size.translation, size.symbol
+    became = () if failed else (*_not_compiled(item),)
     name, title = spelled_inside(recording, item, size.source), compiled_title(recording, item)
     if size.number is not None:
         step = size.number
         yield Line(f"{title}: {name} {decision_text(step)}", step.moment, "title")
-        yield from _not_compiled(item)
+        yield from became
         yield from _place("  first used", recording, step)
         if size.zero_one and recording.facts.capabilities.unbacked:
             remedy = "torch._dynamo.decorators.mark_unbacked(tensor, dim)"
@@ -397,7 +403,7 @@ def _size_lines(recording: Recording, size: Size, left: Left | None) -> Iterator
     else:
         headline = f"{name} is {left.value}: the conditions on sizes together leave nothing else"
     yield Line(f"{title}: {headline}", symbol.born.moment, "title")
-    yield from _not_compiled(item)
+    yield from became
     yield from _born(recording, size, symbol)
     if symbol.fixed:
         for step in size.fixed_by:

@@ -43,11 +43,19 @@ _RANDOM = re.compile(
     r"__(?:(compiled_fn_\d+)_[0-9a-f]{8}(?:_[0-9a-f]{4}){3}_[0-9a-f]{12}|(_unnamed_scope)_\d+)"
 )
 
+_ADDRESS = re.compile(r" at 0x[0-9A-Fa-f]{6,16}\b")
+
 
 def short_name(text: str) -> str:
     """A text without the random parts of Dynamo's generated names: `__compiled_fn_1_<uuid>` is
     `__compiled_fn_1`."""
     return _RANDOM.sub(lambda match: f"__{match[1] or match[2]}", text)
+
+
+def without_addresses(text: str) -> str:
+    """A text of the compiler's, or of Python's, without where in memory an object was: `<function
+    polyfit at 0x7f7d19dbc0e0>` is `<function polyfit>`."""
+    return _ADDRESS.sub("", text)
 
 
 def function_name(qualname: str) -> str:

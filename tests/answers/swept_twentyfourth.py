@@ -104,3 +104,38 @@ def temperature_of_numpy(run: Run) -> None:
 
     softened(ones(3), np.float64(0.7))
     softened(ones(3), np.float64(0.7) if run.remedied else np.float32(0.7))
+
+
+@case(
+    "", "why-recompile",
+    cause=("n changes: 2, 4  (1 of 2)", "n == 2 or n == 4 or n == 6 does not hold  (1 of 2)"),
+    advice="To save the entry for its first value: torch.compile(dynamic=True)",
+    counts=(3, 1),
+    never=("expected 2 or n",),
+)  # fmt: skip
+def one_of_those_that_are_warm(run: Run) -> None:
+    warm = (2, 4, 6)
+
+    def planned(x: Any, n: int) -> Any:
+        return x + 1 if n in warm else x * n  # cause
+
+    compiled = run.compile(planned, dynamic=True if run.remedied else None)
+    for n in (2, 4, 6 if run.remedied else 8):
+        compiled(ones(3), n)
+
+
+@case(
+    "", "why-break",
+    cause="Unsupported ndarray method call",
+    advice="take it from the array outside of the compiled function",
+    counts=(2, 1),
+    never=(" at 0x",),
+)  # fmt: skip
+def bytes_of_numpy(run: Run) -> None:
+    @run.compile
+    def measured(x: Any) -> Any:
+        x = x + 1
+        size = 12 if run.remedied else len(x.numpy().tobytes())  # cause
+        return x * size
+
+    measured(ones(3))

@@ -132,7 +132,7 @@ class NumpyArrayVariable(VariableTracker):
             return call_numpy(tx, getattr, [self, ConstantVariable(name)], {})
         if name in _METHODS:
             return BoundBuiltinMethod(self, name, guards=self.guards)
-        raise self.refuse(f"attribute {name}")
+        raise self.refuse(f"attribute {name}", kind=break_kinds.OF_ARRAY)
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
