@@ -242,6 +242,7 @@ IN_ANALYSIS = {
         "": "torch's sources, the compiler's: a guard's code",
         "keys_by_place": "torch's sources",
         "closed_over": "torch's sources",
+        "_cell": "torch's sources",
     },
     "kind_rules.py": {
         "": "the recording's own: the name of an attribute",
@@ -292,6 +293,8 @@ IN_ANALYSIS = {
         "": "torch's: names that it makes up",
         "slots": "torch's names, CPython's names of instructions",
         "_bound_to": "torch's sources",
+        "of_the_stack": "the compiler's: a source",
+        "with_names": "the compiler's: why a graph broke",
     },
     "recompile_lines.py": {"": "a path", "callers_of": "a path", "_heading": "torch's sources"},
     "row_lines.py": {"csv_lines": "what the csv module has just written"},
@@ -375,6 +378,8 @@ IN_ANALYSIS = {
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {
         "_fixing": "the compiler's: a condition",
+        "_tensors_of_a_subclass": "torch's sources",
+        "_as_tensor": "ours: the name of a variable that is closed over",
         "": "torch's sources",
         "_order_of_keys": "torch's sources",
         "_is_attribute_of_a_module": "torch's sources",
@@ -392,6 +397,7 @@ IN_ANALYSIS = {
         "": "torch's sources",
         "spelled": "torch's sources",
         "_with_values": "torch's sources",
+        "taken_for_tensor": "torch's sources",
         "unscoped": "torch's sources",
         "path_of": "torch's sources",
         "of_instance": "torch's sources",

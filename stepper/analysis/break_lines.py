@@ -5,8 +5,12 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator, Mapping
 
+import msgspec
+
 from stepper.analysis.breaks import Cause, Occurrence, causes
 from stepper.analysis.failures import instead as failed_instead
+from stepper.analysis.handed_on import spelled_inside
+from stepper.analysis.left_on_stack import of_the_stack, with_names
 from stepper.analysis.line import Line
 from stepper.analysis.rebuilt import Rebuilt
 from stepper.analysis.sites import own_frame
@@ -123,7 +127,9 @@ def _cause(
     times = f"{len(cause.occurrences)}×  " if len(cause.occurrences) > 1 else ""
     place = place_text(cause.place, cwd)
     then = f", then {cause.then}" if cause.then else ""
-    yield Line(f"{number}. {times}{cause.kind}{then}  {place}", cause.moment, "title")
+    item = cause.occurrences[0].translation
+    kind = with_names(recording, item, cause.kind)
+    yield Line(f"{number}. {times}{kind}{then}  {place}", cause.moment, "title")
     if cause.source:
         yield Line(f"     {cause.source}", cause.moment)
     if asked := _asked_by(cause):
@@ -148,7 +154,8 @@ def _cause(
             cause.moment,
         )
     if cause.explanation:
-        yield Line(f"   {clip(without_addresses(cause.explanation), _TEXT)}", cause.moment, "dim")
+        explanation = without_addresses(with_names(recording, item, cause.explanation))
+        yield Line(f"   {clip(explanation, _TEXT)}", cause.moment, "dim")
     if cause.context:
         yield Line(
             f"   context: {clip(without_addresses(cause.context), _TEXT)}", cause.moment, "dim"
@@ -233,8 +240,13 @@ def cost_text(cause: Cause) -> str:
 def _stack(recording: Recording, cause: Cause) -> Iterator[Line]:
     state = recording.state(cause.moment)
     stack = state.top.stack
+    item = cause.occurrences[0].translation
     for at in range(len(stack) - 1, max(-1, len(stack) - 1 - _STACK), -1):
-        yield Line(f"     [{at}] {value_line(state.values.get(stack[at]))}", cause.moment, "dim")
+        value = state.values.get(stack[at])
+        if value is not None and of_the_stack(value.source):
+            written = spelled_inside(recording, item, value.source)
+            value = msgspec.structs.replace(value, source=written)
+        yield Line(f"     [{at}] {value_line(value)}", cause.moment, "dim")
     if len(stack) > _STACK:
         yield Line(f"     … {plural(len(stack) - _STACK, 'more value')}", cause.moment, "dim")
 

@@ -15,6 +15,7 @@ from itertools import islice
 from stepper.analysis.sites import in_torch
 from stepper.analysis.sources import spelled, unscoped
 from stepper.model.trace import Guard, Translation
+from stepper.model.value import Value
 from stepper.recording.reader import Recording
 from stepper.support.guarded_values import compared_with_constant
 
@@ -23,6 +24,7 @@ KEYS = "list(dict.keys("
 """What stands in a source that leads to a key, or by way of one."""
 CONTENT = ".cell_contents"
 CELL = re.compile(r"(?P<of>.+)\.__closure__\[\d+\]")
+_CELL = "CellVariable"
 _CLOSURES = re.compile(r"(?:\.__closure__\[\d+\]\.cell_contents)+\Z")
 DATA = ".data"
 _KEEPS = re.compile(
@@ -68,12 +70,18 @@ def closed_over(recording: Recording, item: Translation) -> dict[str, str]:
         state = recording.state(frame.first_moment)
         for name, id in state.top.locals.items():
             value = state.values.get(id)
-            cell = CELL.fullmatch(value.source) if value is not None else None
+            cell = None if value is None else CELL.fullmatch(_cell(value))
             if cell is not None:
                 source = cell[0] + CONTENT
                 written = f"{name} of {spelled(_CLOSURES.sub('', cell['of']))}"
                 names |= {source: written, unscoped(source): written}
     return names
+
+
+def _cell(value: Value) -> str:
+    """The source of a value, of a cell that of the cell itself: the native engine has that of the
+    content."""
+    return value.source.removesuffix(CONTENT) if value.cls == _CELL else value.source
 
 
 def _guards(recording: Recording, item: Translation) -> Sequence[Guard]:

@@ -20,6 +20,7 @@ from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
 _LEFT = re.compile(r"___stack(\d+)")
+_IN_TEXT = re.compile(r"L\['(___stack\d+)'\]")
 _NO_RESULT = ("STORE_", "DELETE_", "POP_", "JUMP_", "RETURN_", "END_", "FOR_ITER", "SEND")
 """How instructions are called that leave nothing of their own on the stack, or not always."""
 _LONGEST = 60
@@ -47,6 +48,19 @@ def left_on_stack(recording: Recording, item: Translation) -> dict[str, str]:
     written = {each.name: each.written for each in found if each.written}
     bound = {f"{each.name}{_OF_METHOD}": spelled(each.bound_to) for each in found if each.bound_to}
     return written | bound
+
+
+def of_the_stack(source: str) -> bool:
+    """Whether a source leads through what was on the stack where a graph broke."""
+    return _LEFT.search(source) is not None
+
+
+def with_names(recording: Recording, item: Translation, text: str) -> str:
+    """A text of the compiler's with what its user wrote in the place of such names."""
+    if not of_the_stack(text):
+        return text
+    names = left_on_stack(recording, item)
+    return _IN_TEXT.sub(lambda found: names.get(found[1], found[0]), text)
 
 
 def slots(recording: Recording, item: Translation) -> list[Left]:

@@ -305,9 +305,14 @@ def _float(it: Changing) -> Advice | None:
     if not _a_number(it) or not it.all_are(float) or _decides(it):
         return None
     return it.advise(
-        f"{have(it).capitalize()} {it.name} as a tensor: torch.tensor({it.name}), "
-        f"{_TO_COMPUTE_WITH}."
+        f"{have(it).capitalize()} {it.name} as a tensor: {_as_tensor(it)}, {_TO_COMPUTE_WITH}."
     )
+
+
+def _as_tensor(it: Changing) -> str:
+    """How its user would make a tensor of it; what a function has closed over is a variable
+    there."""
+    return f"torch.tensor({it.name.partition(' of ')[0]})"
 
 
 def _complex(it: Changing) -> Advice | None:
@@ -316,7 +321,7 @@ def _complex(it: Changing) -> Advice | None:
         return None
     return it.advise(
         f"A complex number is a constant of the graph: {have(it)} {it.name} as a tensor, "
-        f"torch.tensor({it.name}), where it is computed with."
+        f"{_as_tensor(it)}, where it is computed with."
     )
 
 
