@@ -79,7 +79,7 @@ _OWN = re.compile(r"\.__dict__$")
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "HASATTR", HIDING, *_ALL_KEYS})
 """Kinds that look whether a part is there."""
 _NUMBER = ".value"
-_EQUAL = re.compile(r".* == \d+")
+_OF_A_NUMBER = "CONSTANT_SUBCLASS_MATCH"
 _MODULE_CHECKS = ("___check_nn_module(", "not ___has_hooks(")
 _OF_MODULES = frozenset(
     {".training", "._forward_hooks", "._forward_pre_hooks", "._backward_hooks",
@@ -463,7 +463,7 @@ def _compares(step: str, guard: Guard) -> bool:
     """Whether a guard on a module looks at its mode, or at a dictionary of its hooks, too: the
     native engine asks all of that at once. Or one on a member of an enumeration at its number."""
     if step == _NUMBER:
-        return guard.kind == "EXPRESSION" and any(map(_EQUAL.fullmatch, guard.code))
+        return guard.kind == _OF_A_NUMBER
     return step in _OF_MODULES and any(part.startswith(_MODULE_CHECKS) for part in guard.code)
 
 

@@ -21,6 +21,7 @@ from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, datum
 from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.native.guards.guard import Constant, ExpectedTensor, GuardPart
+from stepper.native.guards.guard_builder import member_text
 from stepper.native.guards.scope import has_hooks
 from stepper.support.words import class_name
 
@@ -84,6 +85,8 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         return (Difference("length", expected, len(value)),)
     if part.kind in _VALUE and isinstance(part.expected, Constant):
         return (Difference("value", expected, datum(value, object_text)),)
+    if part.kind == "CONSTANT_SUBCLASS_MATCH":
+        return (Difference("object", expected, Words(member_text(value))),)
     if part.kind == "FUNCTION_MATCH" and f", {id(value)})" in part.code[0]:
         return (Difference("object", expected, _code(value), source=f"{part.name}.__code__"),)
     if part.kind == "CLOSURE_MATCH":

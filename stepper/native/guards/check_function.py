@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from stepper.native.guards.guard import ADDED, Constant, Dims, ExpectedTensor, Guard, GuardPart
-from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.guard_builder import GuardBuilder, member_text
 from stepper.native.guards.guard_order import in_order
 from stepper.native.guards.guard_program import Check, check_of
 from stepper.native.guards.scope import GlobalState
@@ -226,6 +226,8 @@ def _expected(guard: Guard) -> str | Constant:
             return Constant(list(guard.value))
         case "CONSTANT_MATCH" | "EQUALS_MATCH" if guard.origin is not None:
             return Constant(guard.value)
+        case "CONSTANT_SUBCLASS_MATCH":
+            return member_text(guard.value)
         case "CLASS_ATTRIBUTES":
             return f"{guard.name}, as they were"
         case "ORIGINAL_FUNCTION":

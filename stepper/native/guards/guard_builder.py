@@ -26,7 +26,7 @@ from stepper.native.guards.guard import Dims, Guard
 from stepper.native.guards.not_subclass import NotSubclass
 from stepper.native.guards.scope import SCOPE, GlobalState, has_hooks, is_immortal
 from stepper.native.versions import autocast_defaults, cudnn_enabled
-from stepper.support.words import class_name, one_of
+from stepper.support.words import class_name, in_words, one_of, plain_text
 
 float_bits = struct.Struct("<d").pack
 """What makes two floats the same."""
@@ -35,6 +35,24 @@ float_bits = struct.Struct("<d").pack
 def complex_bits(value: complex) -> bytes:
     """What makes two complex numbers the same."""
     return struct.pack("<dd", value.real, value.imag)
+
+
+def bare_value(member: object) -> float | str:
+    """The number or text that a value is by inheritance, as a member of an enumeration, alone."""
+    if isinstance(member, int):
+        return int.__pos__(member)
+    if isinstance(member, float):
+        return float.__pos__(member)
+    assert isinstance(member, str)
+    return str.__getitem__(member, slice(None))
+
+
+def member_text(member: object) -> str:
+    """Such a value in words, without asking its class how it is written: `Mode(2)`; any other as
+    ever."""
+    if not issubclass(type(member), (int, float, str)):
+        return in_words(member)
+    return f"{class_name(type(member))}({plain_text(bare_value(member))})"
 
 
 class GuardBuilder:
@@ -145,6 +163,10 @@ class GuardBuilder:
     def CONSTANT_MATCH(self, guard: Guard) -> None:
         """The value is this constant, of this type."""
         self._equals(guard.name, guard.value)
+
+    def CONSTANT_SUBCLASS_MATCH(self, guard: Guard) -> None:
+        """The value, of a class that another guard asks for, is this number or text."""
+        self.add(f"{guard.name} == {bare_value(guard.value)!r}")
 
     def EQUALS_MATCH(self, guard: Guard) -> None:
         """The value equals this one, and so do its parts, each of the same type."""

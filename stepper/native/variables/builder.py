@@ -59,7 +59,6 @@ from stepper.native.variables.dicts import (
 from stepper.native.variables.enums import (
     EnumVariable,
     NumberMemberVariable,
-    bare_value,
     is_number_flag,
     is_number_member,
     is_plain_member,
@@ -237,9 +236,7 @@ class VariableBuilder:
             return self._made(EnumVariable, GuardBuilder.ID_MATCH, value, value)
         if is_number_member(value) or is_number_flag(value):
             guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-            name = f"{self.source.name()} == {bare_value(value)!r}"
-            install = self.tx.output.install_guard
-            guards |= install(self.source, GuardBuilder.EXPRESSION, name=name)
+            guards |= self.install_guards(GuardBuilder.CONSTANT_SUBCLASS_MATCH, value)
             known = EnumVariable if is_number_flag(value) else NumberMemberVariable
             return known(value, source=self.source, guards=guards)
         if kind is torch.autocast and ctx_manager.is_mode(self.tx.output, kind):

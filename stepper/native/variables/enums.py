@@ -8,6 +8,7 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.guards.class_dicts import find, has_dict, lookup
+from stepper.native.guards.guard_builder import bare_value
 from stepper.native.library import is_library
 from stepper.native.source import GetItemSource, instance_dict_of
 from stepper.native.variables.base import (
@@ -64,16 +65,6 @@ def is_number_flag(value: object) -> bool:
 def _is_of_int(kind: type, name: str) -> bool:
     """Whether a class leaves a special method to `int`."""
     return issubclass(kind, int) and name in _OF_INT and lookup(kind, name) is vars(int)[name]
-
-
-def bare_value(member: object) -> float | str:
-    """The number or text that a member is, alone."""
-    if isinstance(member, int):
-        return int.__pos__(member)
-    if isinstance(member, float):
-        return float.__pos__(member)
-    assert isinstance(member, str)
-    return str.__getitem__(member, slice(None))
 
 
 class EnumVariable(UserDefinedObjectVariable):
