@@ -130,9 +130,9 @@ _LEAVES = {
 """By the name of the leaf guard, where no method of GuardBuilder has it."""
 
 BY_THE_PROGRAM = {
-    "TENSOR_SUBCLASS_METADATA_MATCH": "what its __tensor_flatten__ returns beside the tensors",
-    "DTENSOR_SPEC_MATCH": "its mesh and placements",
-    "OPAQUE_OBJ_GUARD_FN_MATCH": "what its guard function returns",
+    "TENSOR_SUBCLASS_METADATA_MATCH": "what its __tensor_flatten__ returns beside the tensors is",
+    "DTENSOR_SPEC_MATCH": "mesh and placements are",
+    "OPAQUE_OBJ_GUARD_FN_MATCH": "what its guard function returns is",
 }
 """Kinds that compare what a method of the value's class makes of it: no guard names the attributes
 that are a part of that."""

@@ -438,7 +438,7 @@ def _verdict(expression: str, found: Guarded) -> str:
     if by_the_program is not None:
         of, what = spelled(by_the_program.source), BY_THE_PROGRAM[by_the_program.kind]
         return (
-            f"whether {expression} is guarded is not recorded: of {of}, {what} is compared as a "
+            f"whether {expression} is guarded is not recorded: of {of}, {what} compared as a "
             "whole, and it may be a part of that"
         )
     itself = "itself"

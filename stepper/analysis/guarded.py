@@ -79,6 +79,7 @@ _OWN = re.compile(r"\.__dict__$")
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "HASATTR", HIDING, *_ALL_KEYS})
 """Kinds that look whether a part is there."""
 _NUMBER = ".value"
+_SPEC = "DTENSOR_SPEC_MATCH"
 _OF_A_NUMBER = "CONSTANT_SUBCLASS_MATCH"
 _MODULE_CHECKS = ("___check_nn_module(", "not ___has_hooks(")
 _OF_MODULES = frozenset(
@@ -334,6 +335,12 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
             parts.append(guard)
         elif guard.kind not in _OTHER_PARTS and any(each.leads_to(path) for each in about):
             around.append(guard)
+        elif (
+            guard.kind == _SPEC
+            and path.steps
+            and any(same(path.before, each.before) for each in about)
+        ):
+            around.append(guard)  # what a DTensor is asked for it reads there
     getter = getter_of(recording, item, path, guards)
     given = path_of(getter.gives) if getter is not None and getter.gives else None
     size = size_of(recording, item, given or path)

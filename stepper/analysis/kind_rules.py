@@ -15,7 +15,7 @@ from stepper.analysis.breaks import left_to_python
 from stepper.analysis.check_index import whose_key
 from stepper.analysis.dtypes import shared_dtype
 from stepper.analysis.origins import Origin
-from stepper.analysis.reasons import NEXT
+from stepper.analysis.reasons import NEXT, PLACEMENTS, SPEC
 from stepper.analysis.recompile_series import Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
@@ -682,6 +682,11 @@ def _said(recording: Recording, origin: Origin) -> str:
 
 
 def _metadata(it: Changing) -> str:
+    if it.what == PLACEMENTS:
+        return (
+            "The mesh and the placements of a DTensor are constants of the graph: bring it into "
+            "the same ones before each call (redistribute), or accept an entry for each."
+        )
     return (
         "What __tensor_flatten__ of a tensor subclass returns beside the tensors is a constant of "
         f"the graph: keep what changes of {it.name or 'it'} in one of the tensors, or accept an "
@@ -754,7 +759,7 @@ _ROWS: dict[str, _Row] = {
     "inference mode": _Row(_state, INFERENCE_MODE),
     "inference": _Row(_inference, "inference"),
     "dispatch keys": _Row(_keys_of_dispatch, "dispatch keys"),
-    "metadata of a subclass": _Row(_metadata, "metadata"),
+    "metadata of a subclass": _Row(_metadata, "metadata", (SPEC,)),
     "next value": _Row(_next_value, NEXT),
     "state": _Row(_state, kinds=("GLOBAL_STATE",)),
     "transforms": _Row(_transforms, FUNCTORCH),

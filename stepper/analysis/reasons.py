@@ -28,6 +28,9 @@ _COMMENT = re.compile(r"(?<!\s)(?:\s{2,}+# |\s++# (?=.*# ))|\nUser stack trace:"
 _AS_TENSOR = "___as_tensor("
 """With it torch up to 2.11 compares a float that is an input of the graph with itself."""
 METADATA = "TENSOR_SUBCLASS_METADATA_MATCH"
+SPEC = "DTENSOR_SPEC_MATCH"
+PLACEMENTS = "mesh and placements"
+"""What is compared of a DTensor."""
 MARKED = "DIMENSION_DYNAMIC_MARKING_GUARD"
 COUNTED = "COUNT_ITERATOR_MATCH"
 NEXT = "next value"
@@ -120,10 +123,13 @@ _MARKED = re.compile(r"_has_dynamo_dim_marking is present ")
 
 _METADATA = re.compile(r"___check_metadata_\d+_c")
 """How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""
+_SPEC = re.compile(r"__dtensor_spec_\d+")
+"""How Dynamo words that a DTensor is laid out otherwise; it does not say which."""
 _DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
 _KINDS = (
     (_DIED, "INVALID", ""),
     (_METADATA, METADATA, "metadata"),
+    (_SPEC, SPEC, PLACEMENTS),
     (_TENSOR, "TENSOR_MATCH", ""),
     (_TENSOR_ONE_SIDED, "TENSOR_MATCH", "requires_grad"),
     (_TENSOR_DEVICE, "TENSOR_MATCH", DEVICE_NUMBER),

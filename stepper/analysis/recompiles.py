@@ -35,6 +35,7 @@ from stepper.analysis.reasons import (
     METADATA,
     NEXT,
     OF_A_DEVICE,
+    SPEC,
     Reason,
     parse_check,
     reasons_in,
@@ -89,7 +90,7 @@ _METHOD = ".__func__"
 _OF_DYNAMO = ((), (_METHOD,), (CODE,), (_METHOD, CODE))
 """How guards look at what a function of Dynamo's own wraps, which can be a bound method."""
 _SIZES = ("size", "stride")
-_MADE_BY = {METADATA: METADATA, MARKED: "TENSOR_MATCH"}
+_MADE_BY = {METADATA: METADATA, SPEC: SPEC, MARKED: "TENSOR_MATCH"}
 """Leaf guards of which the compiler does not say what they look at, by Dynamo's guards that make
 them."""
 _REFUSED = "RecompileError"

@@ -44,6 +44,17 @@ f(x, c); C.m = lambda self, x: x; f(x, c)
 def f(x, c): return x + 1 if hasattr(c, "extra") else x - 1
 f(x, c); c.extra = 1; f(x, c)
 """,
+    "n object Many(2) Many(3)": """
+import enum
+
+class Many(enum.IntEnum):
+    FEW = 2
+    SOME = 3
+
+@compiled
+def f(x, n): return x * n
+f(x, Many.FEW); f(x, Many.SOME)
+""",
     "y identity x another object": """
 @compiled
 def f(x, y): return x.add_(1) + y
