@@ -244,13 +244,9 @@ _WORDS = {
         "custom operator (torch.library.custom_op)"
     ),
     "Unsupported ndarray method call": _OF_NUMPY,
-    "Unsupported ndarray attribute access": _OF_NUMPY,
     "Invalid input type for nonstrict_trace-ed function": (
         "hand the function tensors, numbers and containers of them; or register the class, so that "
         "it is taken apart (torch.utils._pytree.register_dataclass, register_pytree_node)"
-    ),
-    "Unsupported output type for nonstrict_trace-ed function": (
-        "have the function return tensors, numbers and containers of them"
     ),
     "Module-level backwards hooks require compiled autograd.": (
         "do without backward hooks on the modules that are called there; or {setting}, where "

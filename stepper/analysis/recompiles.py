@@ -595,9 +595,20 @@ class _Reader:
             guards = self._recording.guards(None, attempt=attempts[-1].id) if attempts else []
             kind = _MADE_BY[failure.kind]
             sources = {each.source for each in guards if each.kind == kind}
+            if len(sources) > 1:
+                sources &= self._checked_by(made, failure.text)
         if len(sources) != 1:
             return failure
         return msgspec.structs.replace(failure, source=unscoped(sources.pop()))
+
+    def _checked_by(self, made: Translation, text: str) -> set[str]:
+        """What the guards of an entry look at that are worded so, in a lookup that was recorded."""
+        for lookup in reversed(self._recording.lookups()):
+            for entry in self._recording.tried(lookup.id):
+                if entry.entry == made.compile_id:
+                    guards = self._recording.guard_program(entry.code)
+                    return {guard.source for guard in guards if text in guard.code}
+        return set()
 
     def _wrapping(self, item: Translation, failure: Failure) -> Failure:
         path = path_of(failure.source)

@@ -420,10 +420,12 @@ def dynamic_later(it: Changing) -> Advice | None:
 def _automatic(it: Changing) -> Advice | None:
     """A size that is a symbol in a later entry."""
     symbol, entry = it.as_symbol
-    if not symbol or _marked(it):
+    if not symbol:
         return None
     if it.unmet:
         return it.one_more(entry)
+    if _marked(it):
+        return None
     if needed := _needed_elsewhere(it, entry, symbol):
         return needed
     return it.advise(

@@ -36,7 +36,7 @@ NO_TENSOR = "torch.* op returned non-Tensor"
 INLINED = "Attempted to inline function marked as skipped"
 ALIASING = "Encountered aliasing during higher order op tracing"
 RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
-OF_ARRAY = "Unsupported ndarray attribute access"
+OF_ARRAY = "Unsupported ndarray method call"
 OPAQUE = "An opaque object was created in the middle of the program."
 
 OF_TENSORS = {

@@ -1,5 +1,4 @@
-"""Programs of a twenty-fourth sweep: what a tensor subclass is made of, and what of a tensor is
-read."""
+"""Programs of a twenty-fourth sweep: what a tensor subclass is made of, and what is NumPy's."""
 
 from __future__ import annotations
 
@@ -74,22 +73,6 @@ def bits_beside_a_tensor(run: Run) -> None:
 
 
 @case(
-    "", "is-guarded", expression="like.shape[0]",
-    cause="like.shape[0] is guarded: it must be 4",
-    counts=(2, 1),
-)  # fmt: skip
-def of_which_the_size_is_read(run: Run) -> None:
-    """No node of the graph takes the tensor, so that it is no input in the end."""
-
-    @run.compile
-    def as_many(x: Any, like: Any) -> Any:
-        return x * like.shape[0]
-
-    as_many(ones(3), ones(4))
-    as_many(ones(3), ones(4 if run.remedied else 5))
-
-
-@case(
     "", "why-recompile",
     cause="dtype of temperature changes: float64, float32",
     advice="convert the numpy number temperature before the call, e.g. "
@@ -139,3 +122,31 @@ def bytes_of_numpy(run: Run) -> None:
         return x * size
 
     measured(ones(3))
+
+
+class Pair:
+    """What pytrees know nothing of."""
+
+    def __init__(self, first: torch.Tensor) -> None:
+        self.first = first
+
+
+@torch._dynamo.nonstrict_trace
+def doubled(given: Any) -> Any:
+    """What Dynamo does not look into."""
+    return (given if isinstance(given, torch.Tensor) else given.first) * 2
+
+
+@case(
+    "", "why-failed",
+    cause="Invalid input type for nonstrict_trace-ed function",
+    advice="hand the function tensors, numbers and containers of them",
+    counts=(0, 1),
+)  # fmt: skip
+def pair_that_is_not_looked_into(run: Run) -> None:
+    @run.whole
+    def handing_on(x: Any) -> Any:
+        return doubled(x if run.remedied else Pair(x))  # cause
+
+    with run.failing():
+        handing_on(ones(3))
