@@ -12,6 +12,7 @@ import ctypes
 import fcntl
 import gc
 import importlib
+import importlib.util
 import io
 import json
 import os
@@ -67,7 +68,10 @@ def serve(owner: int, spared: dict[str, ModuleType]) -> Request:
     for engine, listener in listeners.items():
         if engine != served:
             listener.close()
-    spared.update(sys.modules)
+    if (
+        importlib.util.find_spec("triton") is None
+    ):  # its nanobind says what it finds left at the end
+        spared.update(sys.modules)
     for each in vars(weakref.finalize)["_registry"]:
         each.atexit = False
     return _serve(listeners[served])

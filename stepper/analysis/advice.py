@@ -17,6 +17,7 @@ from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
 from stepper.analysis.sites import called_at, program_line, site_at
 from stepper.analysis.sources import path_of, unscoped
+from stepper.analysis.walks import own_cells
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
 from stepper.analysis.writers import key_set, stored_at
 from stepper.client.text import place_text, plural, short_name
@@ -271,10 +272,14 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
 
     @property
     def _effects(self) -> Iterator[SideEffect]:
-        """The changes that the compiled code makes itself."""
+        """The changes that the compiled code makes itself and that the next call finds: it has
+        other cells for what is the function's own."""
         for item in self.entries.made:
+            own = own_cells(self.recording.code(item.code))
             for attempt in self.recording.attempts(item.id)[-1:]:
-                yield from self.recording.side_effects(None, attempt=attempt.id)
+                for effect in self.recording.side_effects(None, attempt=attempt.id):
+                    if effect.kind != "cell" or effect.name not in own:
+                        yield effect
 
     def place_inside(self, effect: SideEffect) -> str:
         """The program's line that makes a change, with what is before it; empty: not recorded."""

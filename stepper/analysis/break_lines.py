@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator, Mapping
 
 import msgspec
@@ -28,6 +27,7 @@ from stepper.client.text import (
     short_name,
     short_path,
     value_line,
+    way_texts,
     without_addresses,
 )
 from stepper.model.program import PythonFrame
@@ -37,8 +37,8 @@ from stepper.support.pythons_own import is_installed
 
 _STACK = 4
 """Values of the symbolic stack that are shown."""
-_LONG_WAY = 3
-"""Calls in libraries, one after the other, that are all shown."""
+_FEW = 3
+"""Functions of libraries that were skipped for one reason and are all told."""
 _TEXT = 300
 _WHOLE = 6
 """Breaks of one cause that are all told; of more the first of them are."""
@@ -106,8 +106,14 @@ def break_lines(
     if given_up:
         yield Line("")
         yield Line("skipped without a graph break", role="title")
-        for _, alike in itertools.groupby(sorted(given_up, key=_of_one_file), _of_one_file):
-            yield from _skipped_alike([*alike])
+        of_libraries: dict[str, list[Skipped]] = {}
+        for each in given_up:
+            if not function and is_installed(each.filename) and each.change is None:
+                of_libraries.setdefault(each.reason, []).append(each)
+            else:
+                yield from _skipped(each)
+        for alike in of_libraries.values():
+            yield from _skipped_alike(alike)
 
 
 def _about(recording: Recording, cause: Cause, function: str) -> bool:
@@ -268,7 +274,7 @@ def _occurrence(
         if found.left_by.resumes:
             left = f"the call at {_leading(found.left_by, cwd)}"
         yield Line(f"     compiled by itself since {by} leaves {left} to Python", moment)
-    for text in _way(found.found.user_stack, cwd):
+    for text in map(short_name, way_texts(found.found.user_stack, cwd)):
         yield Line(f"     {text}", moment, "dim")
     if found.resumed:
         first, *more = found.resumed
@@ -285,39 +291,32 @@ def _ended(item: Translation) -> str:
     return f"is given up{why}"
 
 
-def _way(stack: tuple[PythonFrame, ...], cwd: str) -> Iterator[str]:
-    """The calls that lead there; of a long way through libraries where it begins and ends."""
-    for library, run in itertools.groupby(stack, lambda frame: is_installed(frame.filename)):
-        texts = [short_name(place_text(frame, cwd)) for frame in run]
-        if library and len(texts) > _LONG_WAY:
-            texts[1:-1] = [f"… {plural(len(texts) - 2, 'more call')} in libraries"]
-        yield from texts
-
-
-def _of_one_file(found: Skipped) -> tuple[str, str]:
-    """What skipped functions of a library have in common; of the program's each is by itself."""
-    library = is_installed(found.filename) and found.change is None and not found.wasted
-    return (found.filename, found.reason) if library else ("", "")
-
-
 def _skipped_alike(found: list[Skipped]) -> Iterator[Line]:
-    filename, reason = _of_one_file(found[0])
-    if filename and len(found) > _LONG_WAY:
-        functions = plural(len(found), "function")
-        moment = found[0].moment or None
-        yield Line(f"  {functions} of {short_path(filename)}: {reason}", moment)
+    """Functions of libraries that were skipped for one reason."""
+    if len(found) <= _FEW:
+        for each in found:
+            yield from _skipped(each)
         return
-    for each in found:
-        yield from _skipped(each)
+    wasted = _for_nothing(sum(each.wasted for each in found))
+    text = f"  {plural(len(found), 'function')} of libraries: {found[0].reason}{wasted}"
+    yield Line(text, found[0].moment or None)
+    first = ", ".join(function_name(each.name) for each in found[:_FEW])
+    yield Line(
+        f"    {first} and {len(found) - _FEW} more, each by its name: why-break FILE FUNCTION",
+        role="dim",
+    )
 
 
 def _skipped(found: Skipped) -> Iterator[Line]:
     times = f"{found.times}×  " if found.times > 1 else ""
-    wasted = (
-        f"  ({plural(found.wasted, 'instruction')} interpreted for nothing)" if found.wasted else ""
-    )
     place = f"{short_path(found.filename)}:{found.line}"
     moment = found.moment or None
+    wasted = _for_nothing(found.wasted)
     yield Line(f"  {times}{function_name(found.name)}  {place}: {found.reason}{wasted}", moment)
     if found.change is not None:
         yield Line(f"    change: {found.change}", moment)
+
+
+def _for_nothing(instructions: int) -> str:
+    told = plural(instructions, "instruction")
+    return f"  ({told} interpreted for nothing)" if instructions else ""

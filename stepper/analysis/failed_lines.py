@@ -43,6 +43,7 @@ from stepper.client.text import (
     node_meta,
     place_text,
     value_line,
+    way_texts,
     without_addresses,
 )
 from stepper.model.failure import FailedStage
@@ -266,7 +267,7 @@ def _failed(
     ):
         yield Line(f"   called {times}{text}", at_call, "dim")
     for text, times, _ in _folded(
-        (f"by {place_text(frame, cwd)}", None) for frame in reversed(failed.callers)
+        (f"by {text}", None) for text in way_texts(reversed(failed.callers), cwd)
     ):
         yield Line(f"   called {times}{text}", role="dim")
     for frame in raised_in(failed):

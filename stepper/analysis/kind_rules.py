@@ -101,10 +101,10 @@ def _one_dtype(it: Changing, conversion: str) -> str:
     elif "bool" in map(text_of, it.series.values):
         same = (
             f"{it.name} is bool in one call and a number in another, which as a mask or an index "
-            "means something else: hand over always the one"
+            f"means something else: {have(it)} always the one"
         )
     else:
-        same = f"hand over {it.name} always in one"
+        same = f"{have(it)} {it.name} always in one"
     return f"A dtype is never a symbol: {same}, or accept an entry for each."
 
 
@@ -489,14 +489,14 @@ def _identity(it: Changing) -> str:
         )
     return (
         f"{it.name} and {other} were one object when the entry was made, and that they are is a "
-        "constant of the graph: hand over the same object in each call, or never (of a tensor a "
+        f"constant of the graph: {have(it)} the same object in each call, or never (of a tensor a "
         "copy, clone)."
     )
 
 
 def _same_tensor(it: Changing) -> str:
     return (
-        "Whether two inputs are the same tensor is a constant of the graph: hand over a copy "
+        f"Whether two inputs are the same tensor is a constant of the graph: {have(it)} a copy "
         "(clone) where they coincide."
     )
 

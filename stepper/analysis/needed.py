@@ -14,7 +14,7 @@ import itertools
 from typing import NamedTuple
 
 from stepper.analysis.shapes import Size
-from stepper.analysis.sites import METHODS, called_at, own_frame, site_at
+from stepper.analysis.sites import METHODS, Site, called_at, own_frame, program_line, site_at
 from stepper.analysis.sources import path_of
 from stepper.client.text import place_text
 from stepper.model.datum import number
@@ -23,6 +23,7 @@ from stepper.model.shapes import ShapeStep, Stage
 from stepper.model.trace import MomentId, State
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _INDEXED = frozenset({"list", "tuple", "ModuleList", "ParameterList"})
 _KEYED = frozenset({"dict", "OrderedDict", "defaultdict", "ModuleDict", "ParameterDict"})
@@ -57,6 +58,9 @@ _PART = "take the slice outside of the compiled function, and hand that over"
 _TEXT = "make the text outside of the compiled function, or of something that stays the same"
 _LOOP = "write the loop as operations on whole tensors, or have it around the compiled function"
 _IN_A_TENSOR = "keep it in a tensor, and compute with that"
+_OF_A_LIBRARY = (
+    "hand over few values of it, since that line is a library's, and so is the compiled function"
+)
 _OPERATOR = (
     "call it outside of the compiled function, or hand it something there that stays the same"
 )
@@ -85,7 +89,7 @@ def needed_by(recording: Recording, size: Size, cause: ShapeStep, what: str) -> 
         if not cause.target:
             purpose, remedy = use_at(recording, cause.moment)
         elif not cause.target.startswith("operator."):
-            remedy = _OPERATOR
+            remedy = _as_ones_own(recording, cause.moment, _OPERATOR)
         place = place or "torch"
     else:
         cached = cause.stage is Stage.CACHE
@@ -112,6 +116,19 @@ def use_at(recording: Recording, moment: MomentId) -> Use:
     site = site_at(recording, moment)
     if site is None:
         return Use()
+    found = _use(recording, moment, site)
+    if not is_installed(site.line.place.filename):
+        return found
+    return found._replace(remedy=_as_ones_own(recording, moment, _OUTSIDE))
+
+
+def _as_ones_own(recording: Recording, moment: MomentId, remedy: str) -> str:
+    """What is to be done where a program's own line can be changed, that led to a moment or is its
+    own; where all are a library's, what can be done instead."""
+    return _OF_A_LIBRARY if program_line(recording, moment) is None else remedy
+
+
+def _use(recording: Recording, moment: MomentId, site: Site) -> Use:
     state, row = recording.state(moment), site.instruction
     stack = [value for id in state.top.stack if (value := state.values.get(id)) is not None]
     called = called_at(state, row)

@@ -41,6 +41,7 @@ from stepper.client.text import (
     plural,
     short_path,
     value_line,
+    way_texts,
 )
 from stepper.model.datum import UNKNOWN, Datum, Many, text_of
 from stepper.model.lookup import Aspect, Difference
@@ -384,8 +385,9 @@ def _recompilation(
     stack = callers_of(item)
     by = f"  called by {place_text(stack[-1], cwd)}" if stack else ""
     yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
-    for frame in reversed(stack[:-1]) if stack[:-1] != before[:-1] else ():
-        yield Line(f"      from {place_text(frame, cwd)}", moment, "dim")
+    if stack[:-1] != before[:-1]:
+        for text in way_texts(reversed(stack[:-1]), cwd):
+            yield Line(f"      from {text}", moment, "dim")
     nearest = found.nearest
     shown = [*found.tried[:_ENTRIES]]
     if nearest is not None and not any(tried is nearest for tried in shown):

@@ -13,6 +13,7 @@ from stepper.client.frame_names import compiled_name
 from stepper.client.text import one_line
 from stepper.model.trace import MomentId, Outcome, Translation, headline
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _OF_TORCHS = re.compile(r"/torch/nn/modules/\w+\.py\Z")
 _FORWARD = ".forward"
@@ -56,6 +57,8 @@ class Skipped(msgspec.Struct, frozen=True):
                 "the compile() of torch's own modules leaves them to Python: compile with "
                 "torch.compile(module), and call what that returns"
             )
+        if is_installed(self.filename):
+            return None  # it says how to write a function otherwise
         found = (change for kind, change in CHANGES.items() if self.reason.startswith(kind))
         return next(found, None)
 

@@ -52,14 +52,13 @@ def _lookups_by_function(recording: Recording) -> dict[tuple[str, str], list[Tra
 
 def free_variables(code: Code) -> set[str]:
     """The variables of a function that belong to one around it, as far as it reads them."""
-    read: set[str] = set()
-    own: set[str] = set()
-    for row in code.instructions:
-        if row.opname in ("LOAD_DEREF", "LOAD_CLOSURE"):
-            read.add(row.argrepr)
-        elif row.opname == "MAKE_CELL":
-            own.add(row.argrepr)
-    return read - own
+    ways = ("LOAD_DEREF", "LOAD_CLOSURE")
+    return {row.argrepr for row in code.instructions if row.opname in ways} - own_cells(code)
+
+
+def own_cells(code: Code) -> set[str]:
+    """The variables of a function that functions in it use, too: each call makes them anew."""
+    return {row.argrepr for row in code.instructions if row.opname == "MAKE_CELL"}
 
 
 def nothing_to_ask_about(recording: Recording) -> str:

@@ -7,10 +7,11 @@ what its line looks like.
 from __future__ import annotations
 
 import ast
+import itertools
 import os
 import re
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from stepper.model.program import Code, Instruction, PythonFrame, UserLine
@@ -28,6 +29,7 @@ from stepper.model.trace import (
 )
 from stepper.model.value import TensorMeta, Value
 from stepper.support.guarded_values import parsed
+from stepper.support.pythons_own import is_installed
 
 if TYPE_CHECKING:
     from stepper.recording.reader import Recording
@@ -492,6 +494,20 @@ def place_text(place: PythonFrame | None, cwd: str = "") -> str:
     if place is None:
         return ""
     return f"{short_path(place.filename, cwd)}:{place.line} in {function_name(place.function)}"
+
+
+_LONG_WAY = 3
+"""Calls in libraries, one after the other, that are all told."""
+
+
+def way_texts(way: Iterable[PythonFrame], cwd: str = "") -> Iterator[str]:
+    """The calls of a stack, each as `place_text` has it; of a long way through libraries where it
+    begins and where it ends."""
+    for library, run in itertools.groupby(way, lambda frame: is_installed(frame.filename)):
+        texts = [place_text(frame, cwd) for frame in run]
+        if library and len(texts) > _LONG_WAY:
+            texts[1:-1] = [f"… {plural(len(texts) - 2, 'more call')} in libraries"]
+        yield from texts
 
 
 def line_text(line: UserLine, cwd: str = "") -> str:

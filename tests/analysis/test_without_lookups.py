@@ -9,6 +9,7 @@ import pytest
 
 from stepper.analysis.break_lines import break_lines
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.walks import compilations
 from stepper.recording.reader import Recording
 
 Recorded = Callable[..., Recording]
@@ -146,8 +147,10 @@ model(torch.ones(2, 3))
 def test_a_module_of_torchs_is_not_compiled_by_its_own_method(
     recorded: Recorded, program: Callable[[str], str]
 ) -> None:
-    text = "\n".join(line.text for line in break_lines(recorded(program(MODULE))))
-    assert "compile with torch.compile(module)" in text
+    recording = recorded(program(MODULE))
+    text = "\n".join(line.text for line in break_lines(recording))
+    compiled = bool(compilations(recording))  # as newer versions of torch do
+    assert ("compile with torch.compile(module)" in text) != compiled
 
 
 def _answer(recording: Recording) -> str:

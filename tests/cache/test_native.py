@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,7 +95,9 @@ def test_an_entry_is_seen_to_die_with_what_its_guards_know(start: Any) -> None:
     stop = program.stopped()
     assert "halved" in stop.text
     assert "died" in stop.text
-    assert "program.py:21 in <module>" in stop.text
+    # Python 3.13 lets go of the function when its name is deleted, 3.11 when it collects.
+    line = 20 if sys.version_info >= (3, 13) else 21
+    assert f"program.py:{line} in <module>" in stop.text
     (entry,) = listed(program)["through"].entries
     assert entry.state is EntryState.INVALID
     assert "died" in entry.reason

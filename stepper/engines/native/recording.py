@@ -35,6 +35,7 @@ from stepper.model.program import PythonFrame
 from stepper.model.trace import Outcome
 from stepper.native.bytecode.opcodes import Instruction, handler_of
 from stepper.native.exc import Reason
+from stepper.native.variables.functions import CellVariable
 from stepper.native.watching import TranslationWatcher
 
 if TYPE_CHECKING:
@@ -277,8 +278,12 @@ class RecordingObserver(TranslationWatcher):
         holder = getattr(owner, "holder", None) or owner  # of what an object holds: the object
         source = holder.source
         name = source.name() if source is not None else type(owner).__name__
-        kind = "mutation" if value is None else "attribute"
-        changed = (name, f".{what}(…)") if value is None else (f"{name}.{what}", " = …")
+        if value is None:
+            kind, changed = "mutation", (name, f".{what}(…)")
+        elif isinstance(holder, CellVariable):
+            kind, changed = "cell", (holder.local_name if source is None else name, " = …")
+        else:
+            kind, changed = "attribute", (f"{name}.{what}", " = …")
         self._recorder.side_effect(self._attempt, kind, owner, *changed, value)
 
     def graph_break(self, tx: Translator, inst: Instruction, reason: str, *, resumes: bool) -> None:
