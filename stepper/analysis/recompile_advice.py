@@ -147,7 +147,12 @@ def _made_symbols_at_once(entries: Entries, found: list[Advice]) -> list[Advice]
             continue
         spell = Changing(entries, history.series[0]).spell
         names = [each.aspect.of(spell(each.source)) for each in alike]
-        marks = [_worded(entries, mark, found) for each in alike for mark in each.changes[:-1]]
+        marks = [
+            _named(entries, mark, [one for one in history.series if _about(one, each)])
+            for each in alike
+            for mark in each.changes[:-1]
+            if isinstance(mark, MarkSize)
+        ]
         together = "; ".join(f"torch._dynamo.{mark}" for mark in marks)
         marked = f", or all of these before the first call: {together}"
         one = msgspec.structs.replace(
@@ -373,11 +378,15 @@ def _worded(entries: Entries, change: object, found: list[Advice]) -> str:
     if not isinstance(change, MarkSize):
         names = [one.aspect.of(Changing(entries, one).spell(one.source)) for one in series]
         return f"{change} (for {_some(names)})" if any(names) else str(change)
-    others = Changing(entries, series[0]).and_others if series else ""
-    unsure = ", where nothing takes its value" if change.how == "mark_unbacked" else ""
-    spell = spelled if not series else Changing(entries, series[0]).spell
-    named = msgspec.structs.replace(change, source=spell(change.source))
-    return f"{named}{others}{unsure}"
+    return _named(entries, change, series)
+
+
+def _named(entries: Entries, mark: MarkSize, series: list[Series]) -> str:
+    """A mark on what changes, by the user's name for that, with what else is marked likewise."""
+    about = Changing(entries, series[0]) if series else None
+    unsure = ", where nothing takes its value" if mark.how == "mark_unbacked" else ""
+    spell, others = (spelled, "") if about is None else (about.spell, about.and_others)
+    return f"{msgspec.structs.replace(mark, source=spell(mark.source))}{others}{unsure}"
 
 
 def _left_over(entries: Entries, found: list[Advice]) -> Iterator[str]:

@@ -37,6 +37,55 @@ def bias_that_comes_later(run: Run) -> None:
 
 @case(
     "", "why-recompile",
+    cause="x.shape[0] changes: 3, 4",
+    advice="torch._dynamo.mark_dynamic(x, 0) before the first call, or torch.compile(dynamic=True)",
+    counts=(2, 1),
+    never=("sets itself",),
+)  # fmt: skip
+def argument_that_a_function_inside_uses(run: Run) -> None:
+    """It is in a cell, where the function puts another: the next call has a cell of its own."""
+
+    @run.compile
+    def summed(x: Any) -> Any:
+        def total() -> Any:
+            return x.sum()
+
+        x = x * 2  # cause
+        return total()
+
+    for size in (3, 4, 5):
+        given = ones(size)
+        if run.remedied:
+            torch._dynamo.mark_dynamic(given, 0)
+        summed(given)
+
+
+@case(
+    "", "why-recompile",
+    cause="ids.shape[0] changes: 2, 3, and of 1 other",
+    advice=(
+        "torch._dynamo.mark_dynamic(ids, 0), and likewise of mask; "
+        "torch._dynamo.mark_dynamic(ids, 1), and likewise of mask"
+    ),
+    counts=(2, 1),
+)  # fmt: skip
+def two_sizes_of_ids_and_their_mask(run: Run) -> None:
+    """Marks on one of them alone are refused: the other has the same sizes."""
+
+    @run.compile
+    def masked(ids: Any, mask: Any) -> Any:
+        return (ids * mask).sum()  # cause
+
+    for size in ((2, 5), (3, 9)):
+        ids, mask = ones(size), ones(size)
+        for given in (ids, mask) if run.remedied else ():
+            torch._dynamo.mark_dynamic(given, 0)
+            torch._dynamo.mark_dynamic(given, 1)
+        masked(ids, mask)
+
+
+@case(
+    "", "why-recompile",
     cause="type of layer changes: torch.nn.modules.linear.Linear, ParametrizedLinear",
     advice="ParametrizedLinear is what torch.nn.utils.parametrize, and weight_norm by it, calls",
     counts=(2, 1),
