@@ -74,7 +74,7 @@ OTHERWISE = {
     # What changes has another name, or is told of in more words.
     "hook_that_is_taken_off": "A hook of layer, or a forward that is the object's own,",
     "mask_in_the_first_call": "with the same for options['mask'], which is read",
-    "method_whose_calls_are_counted": "Each value of type(self).encode.__closure__[0]",
+    "method_whose_calls_are_counted": "type(self).encode.__closure__[0].cell_contents is set by",
     "scale_of_a_thread": "is what by_thread goes on with after its graph break",
     "table_by_a_weak_key": "Keep self.tables.data always with the same keys",
 }
