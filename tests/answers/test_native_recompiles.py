@@ -50,12 +50,10 @@ OTHERWISE = {
     "row_by_itself": "makes no symbol of a size 0 or 1",
     "single_row": "makes no symbol of a size 0 or 1",
     # It makes numbers inputs wherever they are, and no float of a module.
-    "activations_of_a_registry": "has made act.__closure__[0].cell_contents an input",
     "bound_worked_out_before": "has made CUT['at'] an input of the graph by itself",
     "float_in_a_namedtuple": "has made hyper[0] an input of the graph by itself",
     "gain_beside_a_slice": "has made GAIN['of all'] an input of the graph by itself",
     "global_counter": "has made _variable an input of the graph by itself",
-    "number_that_is_closed_over": "has made added.__closure__[0].cell_contents an input",
     "slice_that_a_global_bounds": "has made SHOWN['first'] an input of the graph by itself",
     "decay_as_a_number": "Keep model.decay as a tensor",
     "dropout_that_is_scheduled": "Keep self.probability as a tensor",
@@ -74,7 +72,7 @@ OTHERWISE = {
     # What changes has another name, or is told of in more words.
     "hook_that_is_taken_off": "A hook of layer, or a forward that is the object's own,",
     "mask_in_the_first_call": "with the same for options['mask'], which is read",
-    "method_whose_calls_are_counted": "type(self).encode.__closure__[0].cell_contents is set by",
+    "method_whose_calls_are_counted": "calls of type(self).encode is set by",
     "scale_of_a_thread": "is what by_thread goes on with after its graph break",
     "table_by_a_weak_key": "Keep self.tables.data always with the same keys",
 }
