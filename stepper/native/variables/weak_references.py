@@ -12,6 +12,8 @@ import operator
 import weakref
 from typing import TYPE_CHECKING
 
+import torch
+
 from stepper.native.bytecode.bytecode_analysis import argument_count
 from stepper.native.exc import RestartAnalysis
 from stepper.native.polyfills import is_polyfill
@@ -70,7 +72,10 @@ class WeakReferenceVariable(VariableTracker):
 
     def as_key(self, tx: Translator) -> TrackedKey:
         """It has the hash of what it refers to, and is equal to others that refer to an equal."""
-        of = self.call_function(tx, [], {}).as_key(tx)
+        referred = self.call_function(tx, [], {})
+        if issubclass(referred.python_type(), torch.Tensor):  # it is compared, as no key is
+            raise self.refuse("use as a key")
+        of = referred.as_key(tx)
         return TrackedKey(self, ("weak reference", of.equals), of.hashed)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:

@@ -388,3 +388,12 @@ def test_what_is_let_go_is_held_weakly_no_more() -> None:
             things = [Thing()]
             table = weakref.WeakKeyDictionary({things[0]: 3})
             assert str(function(torch.ones(1), things, table)[1:]) == "(True, 0, [])"
+
+
+def test_a_tensor_is_no_key_of_a_weak_dictionary() -> None:
+    def held(x: Any) -> Any:
+        table: Any = weakref.WeakKeyDictionary()
+        table[x] = 4
+        return x + table[x]
+
+    check(held, torch.ones(3), times=1)
