@@ -162,7 +162,7 @@ f(torch.ones(2))
     assert [(each.splits, each.given_up) for each in causes(recording)] == [(0, 0), (0, 1)]
     lines = [line.text for line in break_lines(recording)]
     assert lines[0] == "2 graph breaks of 2 causes: 1 frame given up"
-    assert "   would split 0/0 f, which is given up" in lines
+    assert "   would split 0/0 f, which is given up: Reconstruction failure" in lines
     with closing(Query(recording, "select resumes from graph_breaks")) as asked:
         assert [*asked.rows()] == [(0,), (0,)]
 
