@@ -32,6 +32,7 @@ class GlobalState:
 
 _function_stack = versions.function_stack_size
 _function_mode_at = versions.function_mode_at
+_default_device = versions.default_device
 _gives_device = versions.DEVICE_MODULE.DeviceContext
 _dispatch_stack = versions.dispatch_stack_size
 is_tracing = versions.is_tracing
@@ -40,10 +41,15 @@ is_tracing = versions.is_tracing
 
 def function_modes() -> int:
     """How many torch function modes, dispatch modes and traces are active: what they do to an
-    operator is nobody's to know, but for that of the default device, which is guarded by itself."""
+    operator is nobody's to know, but for that of `torch.set_default_device`, which is the lowest,
+    and guarded by itself. `with torch.device(…)` has one of that class, too, and sets nothing."""
     of_functions = int(_function_stack())
-    if of_functions and type(_function_mode_at(0)) is _gives_device:  # it is always the lowest
+    device = _default_device()
+    lowest: Any = _function_mode_at(0) if of_functions else None
+    if type(lowest) is _gives_device and lowest.device == device:
         of_functions -= 1
+    elif device is not None:
+        of_functions += 1  # it is set, and taken off the stack
     return of_functions + int(_dispatch_stack()) + bool(is_tracing())
 
 
