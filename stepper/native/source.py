@@ -190,6 +190,12 @@ def _in_scope(called: Any) -> str:
     return "type" if called is type else f"___{called.__name__}"
 
 
+def _as_argument(given: object) -> str:
+    if isinstance(given, Source):
+        return given.name()
+    return _in_scope(given) if isinstance(given, type) else repr(given)
+
+
 @dataclass(frozen=True)
 class AttrSource(ChainedSource):
     """An attribute."""
@@ -207,19 +213,22 @@ class AttrSource(ChainedSource):
 class CallSource(ChainedSource):
     """What a function gives for a value.
 
-    given: further arguments: constants, and classes of Python's.
+    given: further arguments: constants, classes of Python's, and sources.
     """
 
     function: Callable[..., object]
     given: tuple[object, ...] = ()
 
     def expression(self) -> str:
-        given = [_in_scope(each) if isinstance(each, type) else repr(each) for each in self.given]
+        given = [_as_argument(each) for each in self.given]
         return f"{_in_scope(self.function)}({', '.join([self.base.name(), *given])})"
 
     def scope(self) -> dict[str, object]:
         named = [self.function, *(each for each in self.given if isinstance(each, type))]
-        return {**self.base.scope(), **{_in_scope(each): each for each in named}}
+        found = {**self.base.scope(), **{_in_scope(each): each for each in named}}
+        for each in self.given:
+            found |= each.scope() if isinstance(each, Source) else {}
+        return found
 
     def recipe(self) -> Recipe:
         return self.function, self.base, *self.given

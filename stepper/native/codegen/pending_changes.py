@@ -134,7 +134,7 @@ def _write_change(codegen: PyCodegen, owner: Any, name: str, value: Kept) -> Non
             newest = codegen.newest(owner)
             codegen.do(dict.update if newest.only_grew else follow_steps, owner, value)
         case PendingCallVariable():
-            codegen.do(call_again, owner.holder, value)
+            codegen.do(call_again, owner.holder, owner.names, value)
         case ContextVariable():
             raise owner.refuse("a change that lasts")
         case UserDefinedObjectVariable() if by := owner.stores_by(name):

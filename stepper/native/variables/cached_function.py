@@ -11,14 +11,19 @@ made ready (`variables.lazy_module`).
 from __future__ import annotations
 
 import contextlib
+import enum
 import functools
 import gc
+import itertools
 import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import torch
 
 from stepper import _C
 from stepper.native.exc import PrepareFirst, unimplemented
+from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import CallSource
 from stepper.native.variables.base import (
@@ -26,6 +31,7 @@ from stepper.native.variables.base import (
     AttributeMutationExisting,
     Keywords,
     VariableTracker,
+    is_hashed_by_identity,
     tracker_class,
 )
 from stepper.native.variables.lists import TupleVariable
@@ -38,6 +44,7 @@ if TYPE_CHECKING:
 CACHED = type(functools.lru_cache(len))
 """The class of such functions."""
 _IN_KEYS = (int, str, bool, type(None), bytes, float)
+_TUPLES = (tuple, torch.Size)
 _ENTRY = "_lru_list_elem"
 """The name of the class of what a cache of limited size holds."""
 
@@ -51,6 +58,8 @@ class PendingCallVariable(VariableTracker):
 
     holder: CachedFunctionVariable
     """The function."""
+    names: tuple[str, ...]
+    """Those of the last arguments, which were given by name."""
 
     def describe(self) -> str:
         return f"the cache of {self.holder.describe()}"
@@ -60,38 +69,45 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
     """A function with a cache that was there before."""
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        given = [tx.realize(each) for each in args]
-        if kwargs or not all(map(_is_key, given)):
+        given = [tx.realize(each) for each in (*args, *kwargs.values())]
+        names = tuple(kwargs)
+        if not all(map(_is_key, given)):
             raise self.refuse("a call")
-        values = tuple(each.as_python_constant() for each in given)
         try:
-            found = kept_result(self.value, *values)
+            found = kept_result(self.value, names, *map(_value_of, given))
         except LookupError:
-            raise self.first_call(tx, values) from None
+            raise self.first_call(tx, names, given) from None
         options = self.propagate(self, given)
         tx.output.chosen(options["guards"])
-        made = tx.build(CallSource(self._source(), kept_result, values), found)
-        pending = PendingCallVariable(self, mutation_type=AttributeMutationExisting(), **options)
+        source = CallSource(self._source(), kept_result, (names, *map(_operand_of, given)))
+        made = tx.build(source, found)
+        pending = PendingCallVariable(
+            self, names, mutation_type=AttributeMutationExisting(), **options
+        )
         tx.output.side_effects.store_attr(pending, "arguments", TupleVariable(given, **options))
         return made.with_guards(options["guards"])
 
-    def first_call(self, tx: Translator, values: tuple[object, ...]) -> Exception:
+    def first_call(
+        self, tx: Translator, names: tuple[str, ...], given: list[VariableTracker]
+    ) -> Exception:
         """To be raised where there is no result yet."""
-        call = self.value, values
+        call = self.value, names, *map(_value_of, given)
         if tx.output.may_prepare() and call not in _CALLED_BEFORE:
             return PrepareFirst(
                 functools.partial(_call_before, call),
                 f"{self.describe()} is called with new arguments",
             )
         why = unimplemented(f"the first call with these arguments of {self.describe()}")
-        source = CallSource(self._source(), is_new, values)
+        source = CallSource(self._source(), is_new, (names, *map(_operand_of, given)))
         why.at_break = lambda: tx.output.install_guard(source, GuardBuilder.EXPRESSION)
         return why
 
 
-_CALLED_BEFORE: set[tuple[object, tuple[object, ...]]] = set()
+_Call = tuple[Any, ...]
+"""A function, the names of its last arguments, and all of these."""
+_CALLED_BEFORE: set[_Call] = set()
 """Calls that have been done before their frames, which are not to count twice."""
-_of_this_capture: list[tuple[object, tuple[object, ...]]] = []
+_of_this_capture: list[_Call] = []
 """Those of the capture that is going on."""
 
 
@@ -102,64 +118,133 @@ def end_capture(*, succeeded: bool) -> None:
     _of_this_capture.clear()
 
 
-def _call_before(call: tuple[Callable[..., object], tuple[object, ...]]) -> None:
-    function, args = call
+def _call_before(call: _Call) -> None:
+    function, names, *args = call
     _CALLED_BEFORE.add(call)
     _of_this_capture.append(call)
     with contextlib.suppress(Exception):  # the program is told that it is no graph
-        function(*args)
+        _call(function, names, args)
+
+
+def _call(function: Callable[..., object], names: tuple[str, ...], args: Sequence[object]) -> None:
+    place = len(args) - len(names)
+    function(*args[:place], **dict(zip(names, args[place:], strict=True)))
 
 
 def _is_key(value: VariableTracker) -> bool:
-    """Whether it is a constant that its text tells."""
-    if not value.is_python_constant() or not one_of(value.python_type(), _IN_KEYS):
+    """Whether it can be found among the keys of a cache."""
+    if isinstance(value, TupleVariable) and one_of(value.python_type(), _TUPLES):
+        return all(each.is_python_constant() and _is_key(each) for each in value.items)
+    if isinstance(value, UserDefinedObjectVariable):
+        return value.source is not None and _may_be_compared(value.value)
+    return value.is_python_constant() and _may_be_compared(value.as_python_constant())
+
+
+def _value_of(given: VariableTracker) -> object:
+    if isinstance(given, UserDefinedObjectVariable):
+        return given.value
+    return _as_tuple(given.as_python_constant())
+
+
+def _operand_of(given: VariableTracker) -> object:
+    """What stands for an argument in the expression that finds the result."""
+    return given.source if isinstance(given, UserDefinedObjectVariable) else _value_of(given)
+
+
+def _as_tuple(value: Any) -> object:
+    """A constant with a tuple for each shape in it, which is equal to that."""
+    return tuple(map(_as_tuple, value)) if one_of(type(value), _TUPLES) else value
+
+
+def _may_be_compared(value: Any) -> bool:
+    """Whether it is a constant that its text tells, a tuple of those, or an object that is equal to
+    itself only: to compare it runs nothing of the program's."""
+    kind = type(value)
+    if one_of(kind, _TUPLES):
+        return all(map(_may_be_compared, value))
+    if one_of(kind, _IN_KEYS):
+        return kind is not float or math.isfinite(value)
+    return is_hashed_by_identity(kind) or _is_plain_enum(kind)
+
+
+def _is_plain_enum(kind: type) -> bool:
+    """Whether members of a class are compared as those of `enum.Enum` are."""
+    if lookup(kind, "__eq__") is not object.__dict__["__eq__"]:
         return False
-    return value.python_type() is not float or math.isfinite(value.as_python_constant())
+    return lookup(kind, "__hash__") is enum.Enum.__dict__["__hash__"]
 
 
-def kept_result(function: Callable[..., object], *args: object) -> object:
-    """What the cache of a function has for arguments; nothing is counted.
+def kept_result(function: Callable[..., object], names: tuple[str, ...], *args: object) -> object:
+    """What the cache of a function has for arguments, of which the last ones were given by name;
+    nothing is counted.
 
     Raises:
         LookupError: nothing.
     """
+    if not all(map(_may_be_compared, args)):
+        raise LookupError
     held = gc.get_referents(function)
     ends = [place for place, each in enumerate(held) if each is _C.instance_dict(function)]
-    key = args[0] if len(args) == 1 and one_of(type(args[0]), (int, str)) else args
+    key = _key_of(names, args)
     # Of a cache that is not limited the last dictionary but the function's own has the results; of
     # another one each result stands behind its key, and its entry's class behind that.
     cache = next(each for each in reversed(held[: ends[-1]]) if type(each) is dict)
     found = cache[key]
     if class_name(type(found)) != _ENTRY:
         return found
-    of_entries = zip(held[1::3], held[2::3], strict=False)
-    return next(result for each, result in of_entries if _is_same(each, key))
+    for each, result in zip(held[1::3], held[2::3], strict=False):
+        if _is_same(each, key):
+            return result
+    raise LookupError
 
 
-def is_new(function: Callable[..., object], *args: object) -> bool:
+def _key_of(names: tuple[str, ...], args: tuple[object, ...]) -> object:
+    """The key that `lru_cache` makes of arguments: a lone number or text is its own."""
+    if names:
+        place = len(args) - len(names)
+        named = zip(names, args[place:], strict=True)
+        return *args[:place], _mark_before_names(), *itertools.chain.from_iterable(named)
+    return args[0] if len(args) == 1 and one_of(type(args[0]), (int, str)) else args
+
+
+@functools.cache
+def _mark_before_names() -> object:
+    """What stands in keys before arguments that were given by name."""
+    function = functools.lru_cache(maxsize=None)(lambda of: of)
+    function(of=None)
+    caches = (each for each in gc.get_referents(function) if type(each) is dict)
+    keys = itertools.chain.from_iterable(caches)
+    return next(key[0] for key in keys if type(key) is tuple)
+
+
+def is_new(function: Callable[..., object], names: tuple[str, ...], *args: object) -> bool:
     """Whether the cache of a function has nothing for arguments."""
     try:
-        kept_result(function, *args)
+        kept_result(function, names, *args)
     except LookupError:
         return True
     return False
 
 
-def _is_same(key: object, other: object) -> bool:
+def _is_same(key: Any, other: Any) -> bool:
     """Whether two keys are equal, without asking what is no constant."""
-    if type(key) is not type(other):
-        return False
-    parts = key if isinstance(key, tuple) else (key,)
-    return all(one_of(type(each), _IN_KEYS) for each in parts) and key == other
+    if key is other:
+        return True
+    if one_of(type(key), _TUPLES) and one_of(type(other), _TUPLES):
+        return len(key) == len(other) and all(map(_is_same, key, other))
+    return type(key) is type(other) and one_of(type(key), _IN_KEYS) and key == other
 
 
-def call_again(function: Callable[..., object], args: tuple[object, ...]) -> None:
+def call_again(
+    function: Callable[..., object], names: tuple[str, ...], args: tuple[object, ...]
+) -> None:
     """Call a function of which the result is kept."""
-    if (function, args) in _CALLED_BEFORE:
-        _CALLED_BEFORE.discard((function, args))
+    if (function, names, *args) in _CALLED_BEFORE:
+        _CALLED_BEFORE.discard((function, names, *args))
     else:
-        function(*args)
+        _call(function, names, args)
 
 
 _C.set_skip(kept_result.__code__, "recursive")
+_C.set_skip(_call.__code__, "recursive")
 _C.set_skip(call_again.__code__, "recursive")

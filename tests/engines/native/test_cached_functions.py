@@ -3,6 +3,7 @@ the cache has, and the cache counts, keeps and lets go as in eager."""
 
 from __future__ import annotations
 
+import enum
 import functools
 import gc
 import weakref
@@ -48,13 +49,32 @@ def by_name(cached: Any, x: Any) -> Any:
     return x * cached(n=4)["by"]
 
 
+class Object:
+    pass
+
+
+class Kind(enum.Enum):
+    PLAIN = 1
+
+
+OBJECT = Object()
+
+
+def parts(cached: Any, x: Any) -> Any:
+    return x * cached((1, ("a", None)))["by"] + cached(x.shape)["by"] + cached((x.shape, 1))["by"]
+
+
+def objects(cached: Any, x: Any) -> Any:
+    return x * cached(OBJECT)["by"] + cached(n=Kind.PLAIN)["by"] + cached((OBJECT,))["by"]
+
+
 def after_a_change(cached: Any, x: Any) -> Any:
     SCALE[0] = 7
     return x * cached(6)["by"]
 
 
 @pytest.mark.parametrize("maxsize", [None, 128, 2, 0])
-@pytest.mark.parametrize("f", [once, several, changed, by_name, after_a_change])
+@pytest.mark.parametrize("f", [once, several, changed, by_name, parts, objects, after_a_change])
 def test_the_cache_is_as_in_eager(f: Callable[..., Any], maxsize: int | None) -> None:
     seen = []
     for compiled in (False, True):
@@ -80,6 +100,36 @@ def table(n: int) -> dict[int, int]:
 
 def test_a_cached_function_breaks_no_graph() -> None:
     assert not check(lambda x: x * table(3)[2] + table(4)[3], torch.ones(3)).graph_break_count
+
+
+@functools.lru_cache(8)
+def scale(recipe: object, sizes: tuple[int, ...], *, kind: Kind) -> int:
+    return len(sizes) + kind.value
+
+
+@functools.lru_cache(8)
+def recipe(pattern: str, names: tuple[str, ...], *, ndim: int) -> Object:
+    return Object()
+
+
+def test_keys_may_be_names_tuples_and_objects() -> None:
+    def scaled(x: Any) -> Any:
+        return x * scale(recipe("a b", ("a", "b"), ndim=x.ndim), x.shape, kind=Kind.PLAIN)
+
+    expected = scaled(torch.ones(2, 3)).tolist()
+    entries = 0
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        nonlocal entries
+        entries += 1
+        return gm.forward
+
+    call = native.optimize(backend, nopython=True)(scaled)
+    assert [call(torch.ones(2, 3)).tolist() for _ in range(2)] == [expected, expected]
+    recipe.cache_clear()
+    recipe("a b", ("a", "b"), ndim=2)
+    assert call(torch.ones(2, 3)).tolist() == expected
+    assert entries == 2  # another object stands there, with which nothing was kept
 
 
 def test_once_it_has_been_called_the_frame_is_captured_anew() -> None:

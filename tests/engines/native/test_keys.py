@@ -39,8 +39,24 @@ class Member(enum.Enum):
         return 5
 
 
+class Word(enum.StrEnum):
+    LOW = "low"
+    HIGH = "high"
+
+
+class Text(str, enum.Enum):  # noqa: UP042  # its hash is that of its name
+    LOW = "low"
+    HIGH = "high"
+
+
+class Level(enum.IntEnum):
+    LOW = 1
+    HIGH = 2
+
+
 KNOWN: Any = {Key("a", 1): 3.0, Key("b"): 2.0, "text": 4, (1, 2): 5}
 OF_MEMBERS: Any = {Member.X: 2.0}
+OF_TEXTS: Any = {Word.LOW: 2, "other": 3, Text.HIGH: 4, Level.LOW: 5, 7: 6}
 
 
 class Attributes(dict[str, Any]):
@@ -91,6 +107,18 @@ def with_an_own_hash(x: Any) -> Any:
     return x * {Member.X: 3, Member.Y: 4}[Member.Y] + OF_MEMBERS[Member.X]
 
 
+def members_that_are_texts_or_numbers(x: Any) -> Any:
+    y = x * OF_TEXTS[Word.LOW] + OF_TEXTS["low"] + OF_TEXTS[1] + OF_TEXTS[Level.LOW]
+    found = [
+        Text.HIGH in OF_TEXTS,
+        "high" in OF_TEXTS,
+        Word.HIGH in OF_TEXTS,
+        Level.HIGH in OF_TEXTS,
+    ]
+    OF_TEXTS[Level.HIGH] = 8
+    return y, found, [*OF_TEXTS], OF_TEXTS.pop(2), OF_TEXTS.get(Text.LOW)
+
+
 def methods_by_name(x: Any) -> Any:
     made: dict[str, Any] = {}
     made.__setitem__("a", x)
@@ -125,7 +153,7 @@ def missing_by_another_name(x: Any) -> Any:
     "f",
     [
         of_subclasses, that_are_equal, in_tuples, of_a_global, returned, with_an_own_hash,
-        methods_by_name, by_other_names, missing_by_another_name,
+        members_that_are_texts_or_numbers, methods_by_name, by_other_names, missing_by_another_name,
     ],
 )  # fmt: skip
 def test_a_key_is_found(f: Callable[[Any], Any]) -> None:

@@ -104,6 +104,17 @@ def members_that_are_numbers() -> Iterator[Any]:
 
 
 @case
+def members_that_are_keys() -> Iterator[Any]:
+    held: list[Any] = [{Word.LOW: 2, Level.HIGH: 3}]
+    yield lambda x: (x * held[0].get(Word.LOW, 7) + held[0].get(5, 8), [*held[0]])
+    for key, other in (("low", 5), (Word.LOW, Rank.HIGH), (Word.HIGH, Level.HIGH), (Word.LOW, 5.0)):
+        held[0] = {key: 2, other: 3}
+        yield
+    held[0] = {Level.HIGH: 3, Word.LOW: 2}
+    yield
+
+
+@case
 def enumerations_that_are_asked() -> Iterator[Any]:
     class Color(enum.Enum):
         RED = 1
