@@ -25,6 +25,8 @@ from stepper.native.guards.guard_builder import GuardBuilder
 
 _NO_HOOK: object = object.__dict__["__subclasshook__"]
 _CHECKS = ("__instancecheck__", "__subclasscheck__")
+_ASKED = (*_CHECKS, "__subclasses__")
+_BY_ABC = {name: lookup(abc.ABCMeta, name) for name in _ASKED}
 _PROTOCOLS = type(typing.Protocol)
 _MEMBERS: Any = vars(typing)["_get_protocol_attrs"]
 _STANDARD = ("collections.abc", "numbers", "typing")
@@ -89,7 +91,8 @@ def _is_protocol(of: type) -> bool:
 
 
 def _is_abstract(meta: type) -> bool:
-    return meta is abc.ABCMeta or meta is _PROTOCOLS
+    """Whether `ABCMeta` itself asks for a metaclass, or that of protocols does."""
+    return meta is _PROTOCOLS or all(lookup(meta, name) is _BY_ABC[name] for name in _ASKED)
 
 
 def _may_be_asked(kind: type, of: type) -> bool:
@@ -104,7 +107,7 @@ def _may_be_asked(kind: type, of: type) -> bool:
 def _runs_nothing(of: type) -> bool:
     """Whether to ask an abstract class runs nothing but Python's own code."""
     return _has_no_hook(of) and all(
-        type(each) is type or (_is_abstract(type(each)) and _runs_nothing(each))
+        _is_asked_plainly(type(each)) or (_is_abstract(type(each)) and _runs_nothing(each))
         for each in (*_registered(of), *type.__subclasses__(of))
     )
 

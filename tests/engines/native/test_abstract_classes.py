@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from abc import ABC
+from abc import ABC, ABCMeta
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
@@ -67,6 +67,31 @@ def test_what_is_an_instance_is_known_for_good(new: type) -> None:
     Shape.register(type("Unrelated", (), {}))
     assert torch.equal(compiled(value, X), X + 1)
     assert len(graphs) == 1
+
+
+class Registering(ABCMeta):
+    """As libraries have them: it makes objects otherwise, and leaves the questions to ABCMeta."""
+
+    def __call__(cls, *args: Any) -> Any:
+        made = super().__call__(*args)
+        made.by = cls
+        return made
+
+
+class Recorded(metaclass=Registering):
+    pass
+
+
+def test_a_metaclass_may_leave_the_question_to_abcmeta(new: type) -> None:
+    graphs = Graphs()
+    compiled = native.optimize(graphs, nopython=True)(
+        lambda value, x: x + 1 if isinstance(value, Recorded) else x - 1
+    )
+    assert torch.equal(compiled(Recorded(), X), X + 1)
+    assert torch.equal(compiled(new(), X), X - 1)
+    Recorded.register(new)
+    assert torch.equal(compiled(new(), X), X + 1)
+    assert len(graphs) == 3
 
 
 @pytest.mark.parametrize("made", [lambda: 3, lambda: [1], lambda: None, Other, Circle])
