@@ -45,7 +45,7 @@ def function_modes() -> int:
     and guarded by itself. `with torch.device(…)` has one of that class, too, and sets nothing."""
     of_functions = int(_function_stack())
     device = _default_device()
-    lowest: Any = _function_mode_at(0) if of_functions else None
+    lowest = _function_mode_at(0) if of_functions else None
     if type(lowest) is _gives_device and lowest.device == device:
         of_functions -= 1
     elif device is not None:

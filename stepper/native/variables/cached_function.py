@@ -17,7 +17,7 @@ import gc
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 
@@ -151,19 +151,24 @@ def _operand_of(given: VariableTracker) -> object:
     return given.source if isinstance(given, UserDefinedObjectVariable) else _value_of(given)
 
 
-def _as_tuple(value: Any) -> object:
+def _as_tuple(value: object) -> object:
     """A constant with a tuple for each shape in it, which is equal to that."""
-    return tuple(map(_as_tuple, value)) if one_of(type(value), _TUPLES) else value
+    return tuple(map(_as_tuple, value)) if _is_tuple(value) else value
 
 
-def _may_be_compared(value: Any) -> bool:
+def _is_tuple(value: object) -> TypeGuard[tuple[object, ...]]:
+    """Whether it is compared as a tuple is: one, or a shape."""
+    return one_of(type(value), _TUPLES)
+
+
+def _may_be_compared(value: object) -> bool:
     """Whether it is a constant that its text tells, a tuple of those, or an object that is equal to
     itself only: to compare it runs nothing of the program's."""
-    kind = type(value)
-    if one_of(kind, _TUPLES):
+    if _is_tuple(value):
         return all(map(_may_be_compared, value))
+    kind = type(value)
     if one_of(kind, _IN_KEYS):
-        return kind is not float or math.isfinite(value)
+        return not isinstance(value, float) or math.isfinite(value)
     return is_hashed_by_identity(kind) or _is_plain_enum(kind)
 
 
@@ -226,11 +231,11 @@ def is_new(function: Callable[..., object], names: tuple[str, ...], *args: objec
     return False
 
 
-def _is_same(key: Any, other: Any) -> bool:
+def _is_same(key: object, other: object) -> bool:
     """Whether two keys are equal, without asking what is no constant."""
     if key is other:
         return True
-    if one_of(type(key), _TUPLES) and one_of(type(other), _TUPLES):
+    if _is_tuple(key) and _is_tuple(other):
         return len(key) == len(other) and all(map(_is_same, key, other))
     return type(key) is type(other) and one_of(type(key), _IN_KEYS) and key == other
 
