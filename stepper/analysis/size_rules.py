@@ -95,7 +95,7 @@ def from_numpy(series: Series) -> bool:
 
 
 def of_numpy(it: Changing) -> str:
-    """Which of these it is, before its name; empty: neither."""
+    """Which of these it is, before its name; empty: neither, or that is not recorded."""
     if not from_numpy(it.series):
         return ""
     guards = itertools.chain.from_iterable(
@@ -107,7 +107,9 @@ def of_numpy(it: Changing) -> str:
         if unscoped(guard.source) == it.series.source
     )
     types = {each.value.type for each in origins if each.value is not None}
-    return "the array " if types <= {"ndarray"} else "the numpy number "
+    if not types:
+        return ""
+    return "the array " if types == {"ndarray"} else "the numpy number "
 
 
 def _parameter(it: Changing) -> Advice | None:

@@ -36,10 +36,12 @@ FUNCTORCH = "functorch"
 """The transforms of torch.func around a call."""
 _ON_FUNCTORCH = ".compare_functorch_state("
 """What the guard on them asks; its leaf can be about anything."""
+_DEVICE = "default_device"
+_NOT_SET = "None"
 _OF_STATE: dict[str, tuple[str, ...]] = {
     "GLOBAL_STATE": (),
     "TORCH_FUNCTION_MODE_STACK": ("function_modes",),
-    "DEFAULT_DEVICE": ("default_device",),
+    "DEFAULT_DEVICE": (_DEVICE,),
     "FUNCTORCH_STACK_MATCH": (FUNCTORCH,),
 }
 """What of torch's state a leaf guard checks; none: all but what has a guard of its own."""
@@ -143,7 +145,21 @@ def with_state(made: Translation, item: Translation, failure: Failure) -> Failur
     if of is None or made.state == item.state:
         return failure
     differences = tuple(differing_state(made, item, of))
+    if of == (_DEVICE,):
+        differences = (*_of_devices(made, item, failure),) or differences
     return msgspec.structs.replace(failure, differences=differences or failure.differences)
+
+
+def _of_devices(made: Translation, item: Translation, failure: Failure) -> Iterator[Difference]:
+    """What differs of the default device: one may be set that is the same without."""
+    before, now = made.state.get(_DEVICE), item.state.get(_DEVICE)
+    if before is None or now is None:
+        return
+    if failure.text.endswith(_NOT_SET):
+        before = _NOT_SET
+    elif before == now:
+        now = _NOT_SET
+    yield Difference(_DEVICE, Words(before), Words(now))
 
 
 def differing_state(

@@ -329,11 +329,11 @@ def parameter_or_tensor(run: Run) -> None:
 
 @case(
     "deeplink.framework#607", "why-recompile",
-    cause=("function_modes changes: none, DeviceContext", "utils_device.CURRENT_DEVICE == None"),
+    cause=("function_modes changes: none, DeviceContext", "default_device changes: None, cpu"),
     advice="Set the default device once",
     counts=(2, 1),
 )  # fmt: skip
-def default_device(run: Run) -> None:
+def device_that_is_set_between(run: Run) -> None:
     @run.compile
     def with_zeros(x: Any) -> Any:
         return x + torch.zeros(3)

@@ -150,12 +150,13 @@ def unknown(answer: str, recording: Recording, case: Case) -> Iterator[str]:
 
 @cache
 def known_of(recording: Recording) -> tuple[frozenset[int], frozenset[str]]:
-    """The numbers of the guards of all attempts, and the words of all the code that was compiled:
-    what the compiler has left on the stack has no name there."""
+    """The numbers of the guards of all attempts, and the words of all the code that was compiled
+    and of torch's state: what the compiler has left on the stack has no name there."""
     attempts = (each for item in recording.translations() for each in recording.attempts(item.id))
     guards = (guard.id for each in attempts for guard in recording.guards_installed(each.id))
     lines = (line for code in recording.codes() for line in code.source)
-    return frozenset(guards), frozenset(re.findall(r"\w+", " ".join(lines)))
+    states = {name for item in recording.translations() for name in item.state}
+    return frozenset(guards), frozenset(re.findall(r"\w+", " ".join(lines))) | states
 
 
 def test_each_program_is_asked_about_by_its_own_name() -> None:

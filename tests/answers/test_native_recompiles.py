@@ -69,9 +69,6 @@ OTHERWISE = {
     "mean_of_numpy_over_floats": "in centered needs its value",
     "noise_of_each_step": "in step needs its value as an index into a tuple",
     "parameter_by_a_name_made_of_a_number": "in weighted_by_name needs its value for a text",
-    # The guard on the device says no more than that it fails; Dynamo's on its mode does.
-    "default_device": "",
-    "default_device_set_late": "",
     # What changes has another name, or is told of in more words.
     "hook_that_is_taken_off": "A hook of layer, or a forward that is the object's own,",
     "mask_in_the_first_call": "with the same for options['mask'], which is read",
