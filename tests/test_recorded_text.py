@@ -372,6 +372,7 @@ IN_ANALYSIS = {
     },
     "slice_bounds.py": {"bounds_a_slice": "CPython's names of instructions"},
     "unmet_guards.py": {
+        "_of_devices": "the compiler's: a guard's code",
         "installed": "torch's sources",
         "_no_longer_one": "the compiler's: a guard's code",
     },
