@@ -153,9 +153,15 @@ def has(cls: type, name: str) -> bool:
     return lookup(cls, name) is not MISSING
 
 
+_PLAIN = Classes(type(None), bool, int, float, str)
+"""Classes of values of which there are no weak references."""
+
+
 def has_finalizer(value: object) -> bool:
     """Whether it matters when the value dies: it has a `__del__`, or is, or has, a weak reference
     that tells somebody (but for what a library keeps of it). What is read is not noted."""
+    if type(value) in _PLAIN:  # each cached call asks, and mostly of these
+        return False
     order = _MRO.__get__(type(value)) or ()
     told = any(map(_tells, (value, *weakref.getweakrefs(value))))
     return told or any("__del__" in class_dict(each) for each in order)
