@@ -144,9 +144,10 @@ def with_state(made: Translation, item: Translation, failure: Failure) -> Failur
     of = _OF_STATE.get(failure.kind)
     if of is None or made.state == item.state:
         return failure
-    differences = tuple(differing_state(made, item, of))
     if of == (_DEVICE,):
-        differences = (*_of_devices(made, item, failure),) or differences
+        differences = tuple(_of_devices(made, item, failure))
+    else:
+        differences = tuple(differing_state(made, item, of))
     return msgspec.structs.replace(failure, differences=differences or failure.differences)
 
 

@@ -443,8 +443,7 @@ def _is_known_key(key: object) -> bool:
         return (referred := key()) is not None and _is_known_key(referred)
     several = type(key) is tuple and all(map(_is_known_key, key))
     known = several or is_key(key) or is_known_object(key) or is_plain_record(type(key))
-    known = known or is_number_member(key)
-    return known or _is_of_program(type(key))
+    return known or is_number_member(key) or _is_of_program(type(key))
 
 
 def _is_of_program(kind: type) -> bool:

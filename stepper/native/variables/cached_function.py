@@ -79,13 +79,21 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
             raise self.first_call(tx, names, given) from None
         options = self.propagate(self, given)
         tx.output.chosen(options["guards"])
-        source = CallSource(self._source(), kept_result, (names, *map(_operand_of, given)))
-        made = tx.build(source, found)
+        made = tx.build(self._asked(kept_result, names, given), found)
         pending = PendingCallVariable(
             self, names, mutation_type=AttributeMutationExisting(), **options
         )
         tx.output.side_effects.store_attr(pending, "arguments", TupleVariable(given, **options))
         return made.with_guards(options["guards"])
+
+    def _asked(
+        self,
+        question: Callable[..., object],
+        names: tuple[str, ...],
+        given: Sequence[VariableTracker],
+    ) -> CallSource:
+        """What the answer to a question about its cache is found by, for these arguments."""
+        return CallSource(self._source(), question, (names, *map(_operand_of, given)))
 
     def first_call(
         self, tx: Translator, names: tuple[str, ...], given: list[VariableTracker]
@@ -98,7 +106,7 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
                 f"{self.describe()} is called with new arguments",
             )
         why = unimplemented(f"the first call with these arguments of {self.describe()}")
-        source = CallSource(self._source(), is_new, (names, *map(_operand_of, given)))
+        source = self._asked(is_new, names, given)
         why.at_break = lambda: tx.output.install_guard(source, GuardBuilder.EXPRESSION)
         return why
 
