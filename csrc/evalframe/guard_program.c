@@ -20,10 +20,12 @@ typedef enum {
     STEP_LOCALS,   /* `L` */
     STEP_GLOBALS,  /* `G` */
     STEP_SCOPE,    /* a name of the scope: the key */
+    STEP_CONSTANT, /* the key itself */
     STEP_ATTR,     /* an attribute: the key */
     STEP_ITEM,     /* an item: of the key */
     STEP_CLASS,    /* `type(…)` */
     STEP_OWN_DICT, /* `___instance_dict(…)` */
+    STEP_CALL,     /* what it gives, called with the values of the indexes that the key holds */
     STEPS
 } Step;
 
@@ -91,6 +93,8 @@ item_of(PyObject *container, PyObject *key)
     return PyObject_GetItem(container, key);
 }
 
+static PyObject *result_of(Run *, PyObject *, PyObject *);
+
 /* A borrowed reference; NULL: an exception is set. */
 static PyObject *
 value_of(Run *run, int index)
@@ -114,6 +118,9 @@ value_of(Run *run, int index)
     case STEP_SCOPE:
         found = item_of(run->program->scope, value->key);
         break;
+    case STEP_CONSTANT:
+        found = Py_NewRef(value->key);
+        break;
     case STEP_ATTR:
         found = PyObject_GetAttr(from, value->key);
         break;
@@ -126,8 +133,32 @@ value_of(Run *run, int index)
     case STEP_OWN_DICT:
         found = leaf_checks_own_dict(from);
         break;
+    case STEP_CALL:
+        found = result_of(run, from, value->key);
+        break;
     }
     return run->found[index] = found;
+}
+
+/* What a function gives for the values of some indexes. */
+static PyObject *
+result_of(Run *run, PyObject *function, PyObject *indexes)
+{
+    Py_ssize_t count = PyTuple_GET_SIZE(indexes);
+    PyObject *result = NULL, **args = PyMem_New(PyObject *, count + 1);
+    if (args == NULL) {
+        return PyErr_NoMemory();
+    }
+    for (Py_ssize_t i = 0; i < count; i++) {
+        args[i] = value_of(run, (int)PyLong_AsLong(PyTuple_GET_ITEM(indexes, i)));
+        if (args[i] == NULL) {
+            goto done;
+        }
+    }
+    result = PyObject_Vectorcall(function, args, (size_t)count, NULL);
+done:
+    PyMem_Free(args);
+    return result;
 }
 
 /* --- conditions: 1, 0, or -1 with an exception set --- */
@@ -140,28 +171,6 @@ truth_of(PyObject *result)
     }
     int truth = PyObject_IsTrue(result);
     Py_DECREF(result);
-    return truth;
-}
-
-static int
-calls(Run *run, PyObject *function, PyObject *indexes)
-{
-    Py_ssize_t count = PyTuple_GET_SIZE(indexes);
-    PyObject **args = PyMem_New(PyObject *, count + 1);
-    if (args == NULL) {
-        PyErr_NoMemory();
-        return -1;
-    }
-    int truth = -1;
-    for (Py_ssize_t i = 0; i < count; i++) {
-        args[i] = value_of(run, (int)PyLong_AsLong(PyTuple_GET_ITEM(indexes, i)));
-        if (args[i] == NULL) {
-            goto done;
-        }
-    }
-    truth = truth_of(PyObject_Vectorcall(function, args, (size_t)count, NULL));
-done:
-    PyMem_Free(args);
     return truth;
 }
 
@@ -232,7 +241,7 @@ holds(Run *run, const Condition *condition)
         other = value_of(run, condition->other);
         return other == NULL ? -1 : value == other;
     default:
-        return calls(run, value, operand);
+        return truth_of(result_of(run, value, operand));
     }
 }
 
@@ -271,25 +280,6 @@ vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
 /* --- making one --- */
 
 static int
-read_value(GuardProgram *self, Py_ssize_t index, PyObject *given)
-{
-    Value *value = &self->values[index];
-    PyObject *key;
-    if (!PyArg_ParseTuple(given, "iiO;a value is (step, from, key)", &value->step, &value->from,
-                          &key)) {
-        return -1;
-    }
-    if (value->step < 0 || value->step >= STEPS
-        || (value->step >= STEP_ATTR && (value->from < 0 || value->from >= index))
-        || (value->step == STEP_ATTR && !PyUnicode_Check(key))) {
-        PyErr_Format(PyExc_ValueError, "value %zd: %R", index, given);
-        return -1;
-    }
-    value->key = Py_NewRef(key);
-    return 0;
-}
-
-static int
 is_value(GuardProgram *self, long index)
 {
     return index >= 0 && index < self->value_count;
@@ -309,6 +299,26 @@ are_values(GuardProgram *self, PyObject *indexes)
         }
     }
     return 1;
+}
+
+static int
+read_value(GuardProgram *self, Py_ssize_t index, PyObject *given)
+{
+    Value *value = &self->values[index];
+    PyObject *key;
+    if (!PyArg_ParseTuple(given, "iiO;a value is (step, from, key)", &value->step, &value->from,
+                          &key)) {
+        return -1;
+    }
+    if (value->step < 0 || value->step >= STEPS
+        || (value->step >= STEP_ATTR && (value->from < 0 || value->from >= index))
+        || (value->step == STEP_ATTR && !PyUnicode_Check(key))
+        || (value->step == STEP_CALL && !are_values(self, key))) {
+        PyErr_Format(PyExc_ValueError, "value %zd: %R", index, given);
+        return -1;
+    }
+    value->key = Py_NewRef(key);
+    return 0;
 }
 
 /* Whether an operand is what its test takes. */
@@ -456,13 +466,29 @@ static PyTypeObject GuardProgram_Type = {
 };
 
 static const Constant constants[] = {
-    CONSTANT_OF(STEP_LOCALS),   CONSTANT_OF(STEP_GLOBALS),    CONSTANT_OF(STEP_SCOPE),
-    CONSTANT_OF(STEP_ATTR),     CONSTANT_OF(STEP_ITEM),       CONSTANT_OF(STEP_CLASS),
-    CONSTANT_OF(STEP_OWN_DICT), CONSTANT_OF(TEST_TRUE),       CONSTANT_OF(TEST_OBJ_ID),
-    CONSTANT_OF(TEST_TYPE_ID),  CONSTANT_OF(TEST_NN_MODULE),  CONSTANT_OF(TEST_HAS),
-    CONSTANT_OF(TEST_LACKS),    CONSTANT_OF(TEST_LACKS_ATTR), CONSTANT_OF(TEST_LENGTH),
-    CONSTANT_OF(TEST_EQUALS),   CONSTANT_OF(TEST_FLOAT),      CONSTANT_OF(TEST_SAME),
-    CONSTANT_OF(TEST_CALL),     CONSTANT_OF(TEST_PYTHON),     {NULL},
+    CONSTANT_OF(STEP_LOCALS),
+    CONSTANT_OF(STEP_GLOBALS),
+    CONSTANT_OF(STEP_SCOPE),
+    CONSTANT_OF(STEP_CONSTANT),
+    CONSTANT_OF(STEP_CALL),
+    CONSTANT_OF(STEP_ATTR),
+    CONSTANT_OF(STEP_ITEM),
+    CONSTANT_OF(STEP_CLASS),
+    CONSTANT_OF(STEP_OWN_DICT),
+    CONSTANT_OF(TEST_TRUE),
+    CONSTANT_OF(TEST_OBJ_ID),
+    CONSTANT_OF(TEST_TYPE_ID),
+    CONSTANT_OF(TEST_NN_MODULE),
+    CONSTANT_OF(TEST_HAS),
+    CONSTANT_OF(TEST_LACKS),
+    CONSTANT_OF(TEST_LACKS_ATTR),
+    CONSTANT_OF(TEST_LENGTH),
+    CONSTANT_OF(TEST_EQUALS),
+    CONSTANT_OF(TEST_FLOAT),
+    CONSTANT_OF(TEST_SAME),
+    CONSTANT_OF(TEST_CALL),
+    CONSTANT_OF(TEST_PYTHON),
+    {NULL},
 };
 
 const Part guard_program_part = {.types = {&GuardProgram_Type}, .constants = constants};

@@ -36,6 +36,9 @@ def program(
         (_C.STEP_ATTR, 1, "itself"),
         (_C.STEP_ATTR, -1, "name"),
         (_C.STEP_ATTR, 0, 3),
+        (_C.STEP_CALL, 0, (1,)),
+        (_C.STEP_CALL, 0, [0]),
+        (_C.STEP_CALL, 1, (0,)),
     ],
 )
 def test_a_value_that_leads_nowhere_is_refused(value: Any) -> None:

@@ -549,17 +549,17 @@ def programmed() -> Call:
         (_C.STEP_LOCALS, 0, None), (_C.STEP_ITEM, 0, "x"), (_C.STEP_ATTR, 1, "training"),
         (_C.STEP_OWN_DICT, 1, None), (_C.STEP_CLASS, 1, None), (_C.STEP_SCOPE, 0, "scoped"),
         (_C.STEP_GLOBALS, 0, None), (_C.STEP_ITEM, 0, "items"), (_C.STEP_ITEM, 0, "number"),
+        (_C.STEP_CONSTANT, 0, 2**71), (_C.STEP_CALL, 5, (9, 1)),
     ]  # fmt: skip
     conditions = [
         (_C.TEST_TRUE, 5, None), (_C.TEST_OBJ_ID, 1, id(thing)), (_C.TEST_TYPE_ID, 1, id(Module)),
         (_C.TEST_NN_MODULE, 1, False), (_C.TEST_HAS, 7, 2**70), (_C.TEST_LACKS, 7, "c"),
         (_C.TEST_LACKS_ATTR, 1, "absent"), (_C.TEST_LENGTH, 7, 2), (_C.TEST_EQUALS, 7, {2**70, 2}),
         (_C.TEST_FLOAT, 8, 2.5), (_C.TEST_SAME, 1, 1), (_C.TEST_CALL, 5, (1, 4)),
-        (_C.TEST_PYTHON, 0, lambda L, G: L["x"] is thing),
+        (_C.TEST_TRUE, 10, None), (_C.TEST_PYTHON, 0, lambda L, G: L["x"] is thing),
     ]  # fmt: skip
     scope = {"scoped": lambda *_: True}
     found = {"x": thing, "items": {2**70, 2}, "number": 2.5}
-
     assert _C.GuardProgram(values, conditions, scope)(found, {})
     return lambda: _C.GuardProgram(values, conditions, scope)(found, {})
 

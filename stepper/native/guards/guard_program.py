@@ -7,8 +7,10 @@ reached by one step from another, and a list of conditions, in the order of the 
 (csrc/evalframe/guard_program.c). What several conditions look at is one value.
 
 It is read from the text, so that there is one place that says what a guard checks, and what is
-read is exactly what the builder writes: names and steps with constants, and some ten forms of
-conditions. Whatever else a condition says stays Python: a function that is called at its place.
+read is exactly what the builder writes: names, steps and calls, and some ten forms of conditions.
+Whatever else a condition says stays Python: a function that is called at its place. That is slow
+where it has a long text (one step that was unknown in one of fifty arguments took half of a cached
+call of GPT-2), so what sources can be made of is all known here.
 Text is read from its end, since what stands before the last step has nearly always been read
 before.
 
@@ -20,20 +22,21 @@ check them in another order than the text shows.
 from __future__ import annotations
 
 import ast
+import operator
 import re
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from stepper import _C
 
 Check = Callable[[dict[str, object], dict[str, object]], object]
 
 _ROOT = re.compile(r"___?\w+\Z")
-_CALL = re.compile(r"(___\w+)\((.*)\)\Z", re.DOTALL)
+_CALL = re.compile(r"(___\w+|list)\((.*)\)\Z", re.DOTALL)
 _INTEGER = re.compile(r"-?\d+\Z")
-_CONSTANTS = {"True": True, "False": False, "None": None}
+_CONSTANTS = {"True": True, "False": False, "None": None, "list": list}
 _STRING = re.compile(r"'[^'\\]*'\Z|\"[^\"\\]*\"\Z")
-_ITEM = re.compile(r"""\[('[^'\\]*'|"[^"\\]*"|-?\d+)\]\Z""")
+_STRINGS_AND_SIGNS = re.compile(r"""'[^'\\]*'|"[^"\\]*"|[][(){},'"\\]""")
 
 
 class _Unreadable(Exception):
@@ -104,11 +107,9 @@ class _Reader:
             return self._equality(left, right)
         if text.startswith("not hasattr("):
             return self._attribute(text[len("not ") :])
-        called = _CALL.match(text)
-        if called is None:
+        if _CALL.match(text) is None:
             return _C.TEST_TRUE, self.value(text), None
-        names = called[2].split(", ") if called[2] else []
-        return _C.TEST_CALL, self.value(called[1]), tuple(map(self.value, names))
+        return _C.TEST_CALL, *self._call(text)
 
     def _leaf(self, text: str) -> tuple[int, int, object] | None:
         for name, test in _LEAVES.items():
@@ -156,18 +157,12 @@ class _Reader:
 
     def _step(self, text: str) -> tuple[int, int, object]:
         if text.endswith("]"):
-            begin = text.rfind("[")
-            if begin < 0 or (text[begin + 1] in "'\"") != (text[-2] in "'\""):
-                item = _ITEM.search(text)  # the key has a bracket in it
-                if item is None:
-                    raise _Unreadable
-                begin = item.start()
-            return _C.STEP_ITEM, self.value(text[:begin]), _constant(text[begin + 1 : -1])
+            return self._item(text)
         if text.endswith(")"):
             for name, step in _WRAPPED.items():
                 if text.startswith(name):
                     return step, self.value(text[len(name) : -1]), None
-            raise _Unreadable
+            return _C.STEP_CALL, *self._call(text)
         if text in ("L", "G"):
             return _C.STEP_LOCALS if text == "L" else _C.STEP_GLOBALS, 0, None
         before, dot, name = text.rpartition(".")
@@ -175,7 +170,27 @@ class _Reader:
             return _C.STEP_ATTR, self.value(before), name
         if text in self.scope or _ROOT.match(text):
             return _C.STEP_SCOPE, 0, text
-        raise _Unreadable
+        return _C.STEP_CONSTANT, 0, _constant(text)
+
+    def _item(self, text: str) -> tuple[int, int, object]:
+        begin = text.rfind("[")
+        key = text[begin + 1 : -1]
+        if not _STRING.match(key) and not _INTEGER.match(key):
+            begin = _opening(text)  # there is a bracket in the key
+            key = text[begin + 1 : -1]
+        base = self.value(text[:begin])
+        try:
+            return _C.STEP_ITEM, base, _constant(key)
+        except _Unreadable:  # it has a source of its own
+            self.values.append((_C.STEP_CONSTANT, 0, operator.getitem))
+            return _C.STEP_CALL, len(self.values) - 1, (base, self.value(key))
+
+    def _call(self, text: str) -> tuple[int, tuple[int, ...]]:
+        """The index of a function, and those of its arguments."""
+        called = _CALL.match(text)
+        if called is None:
+            raise _Unreadable
+        return self.value(called[1]), tuple(map(self.value, _arguments(called[2])))
 
 
 _LEAVES = {
@@ -193,14 +208,57 @@ def _parts(text: str) -> list[str]:
     return text.split(" and ")
 
 
+def _signs(text: str) -> Iterator[tuple[int, str]]:
+    """Brackets and commas that are not in a string, and where they stand."""
+    for found in _STRINGS_AND_SIGNS.finditer(text):
+        sign = found[0]
+        if sign in "'\"\\":
+            raise _Unreadable
+        if len(sign) == 1:
+            yield found.start(), sign
+
+
+def _opening(text: str) -> int:
+    """Where the bracket stands that the last character closes."""
+    opened: list[int] = []
+    begin = -1
+    for at, sign in _signs(text):
+        if sign in "[({":
+            opened.append(at)
+        elif sign in "])}":
+            if not opened:
+                raise _Unreadable
+            begin = opened.pop()
+    return begin
+
+
+def _arguments(text: str) -> Iterator[str]:
+    """What stands between the brackets of a call, at its commas."""
+    begin = depth = 0
+    for at, sign in _signs(text):
+        depth += (sign in "[({") - (sign in "])}")
+        if depth < 0:  # the bracket of the call is closed before its end
+            raise _Unreadable
+        if sign == "," and not depth:
+            yield text[begin:at]
+            begin = at + len(", ")
+    if text:
+        yield text[begin:]
+
+
 def _constant(text: str) -> object:
-    """A number, a word, or a string with nothing special in it."""
+    """A number, a word, a string with nothing special in it, or a list or tuple of constants."""
     if _STRING.match(text):
         return text[1:-1]
     if _INTEGER.match(text):
         return int(text)
     if text in _CONSTANTS:
         return _CONSTANTS[text]
+    if text[:1] in ("[", "("):
+        try:
+            return ast.literal_eval(text)
+        except (SyntaxError, ValueError):
+            raise _Unreadable from None
     raise _Unreadable
 
 
