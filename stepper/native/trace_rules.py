@@ -29,12 +29,17 @@ _NOT_INLINED = tuple(
 _COMPTIME = os.path.join(TORCH, "_dynamo", "comptime.py")
 """What Dynamo does while it traces; in eager that is nothing, or what is to be done instead."""
 _DECORATORS = os.path.join(TORCH, "_dynamo", "decorators.py")
+_EVAL_FRAME = os.path.join(TORCH, "_dynamo", "eval_frame.py")
 _ASKED = {
     "graph_break": break_kinds.ASKED,
     "skip_frame": break_kinds.SKIP_ASKED,
     "disable": break_kinds.DISABLING,
 }
 """By the function in that file that is called."""
+_HANDED_ON = tuple(
+    f"OptimizedModule.{name}"
+    for name in ("training", "__getattr__", "__setattr__", "__delattr__", "__len__")
+)
 _DISABLED = "DisableContext.__call__.<locals>._fn"
 """What torch makes of a function that is disabled."""
 _given_up: PerCode[str] = PerCode()
@@ -103,12 +108,14 @@ def why_not_inline(function: types.FunctionType) -> str:
     filename = code.co_filename
     if code is graph_break.__code__:
         return Reason("graph_break() was called", "remove the call", kind=break_kinds.ASKED)
-    if is_polyfill(code):
+    if is_polyfill(code) or wrappers.get(code):
         return ""
     if filename.startswith(STEPPER):
         return f"{code.co_qualname} is stepper's own"
     if filename.startswith(_NOT_INLINED) and filename != _COMPTIME:
-        return _of_torch(function)
+        # What stands for a module hands on what it is asked.
+        handed_on = filename == _EVAL_FRAME and code.co_qualname in _HANDED_ON
+        return "" if handed_on else _of_torch(function)
     if reads_its_frame(code):
         return f"{code.co_qualname}, which may read its own frame"
     return ""

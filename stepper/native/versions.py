@@ -567,6 +567,12 @@ def dynamo_setting(name: str) -> object:
 
 # -- backends --------------------------------------------------------------------------------------
 
+
+def optimized_module() -> type | None:
+    """The class of what Dynamo makes of a module, if Dynamo is imported."""
+    return getattr(sys.modules.get("torch._dynamo.eval_frame"), "OptimizedModule", None)
+
+
 ASKED_WHETHER_COMPILING = ("torch._dynamo.external_utils", "torch._utils")
 """The modules that have functions of `torch.compiler` a second time: for code that Dynamo writes,
 and as they were called before."""

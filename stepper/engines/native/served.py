@@ -69,6 +69,8 @@ class Served(TorchDynamoContext):
     """Captures natively what is called, as the stance of the moment says."""
 
     settings: Callable[[], Settings]
+    _asked: tuple[bool | None, int | None]
+    """`dynamic` and `recompile_limit`."""
 
     def __new__(
         cls,
@@ -85,6 +87,7 @@ class Served(TorchDynamoContext):
 
         self = super().__new__(cls, callback_for(backend, settings), backend, nopython)
         self.settings = settings
+        self._asked = dynamic, recompile_limit
         return self
 
     def __call__(self, fn: F) -> F:
@@ -93,13 +96,18 @@ class Served(TorchDynamoContext):
             made: Any = fn
             made.__call__ = self(made.__call__)
             return cast(F, made)
-        module = getattr(fn, "__self__", None)
-        if isinstance(module, torch.nn.Module) and fn == versions.call_of(module):
-            # `Module.compile`: what the module's call comes to may be torch's own.
+        if isinstance(fn, torch.nn.Module):
+            return cast(F, versions.optimized_module(fn, self))
+        if (call := versions.call_of_module(cast("Callable[..., object]", fn))) is not None:
+            module, called = call
+            # What the module's call comes to may be torch's own.
             code = getattr(module.forward, "__code__", None)
-            if code is None or is_library(code.co_filename):
-                return cast(F, self._wrap(wrap_inline(cast("Callable[..., object]", fn))))
+            of_torch = code is None or is_library(code.co_filename)
+            return cast(F, self._wrap(wrap_inline(called) if of_torch else called))
         return super().__call__(fn)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Served, (self.backend, self.nopython, *self._asked)
 
     def call(
         self, function: Callable[..., R], args: tuple[object, ...], kwargs: dict[str, object], /

@@ -48,7 +48,31 @@ def stance() -> Stance:
     return found
 
 
-def call_of(module: torch.nn.Module) -> Callable[..., object]:
-    """What calling a module runs, and `Module.compile` has compiled."""
-    found: Callable[..., object] = module._call_impl
-    return found
+def call_of_module(
+    function: Callable[..., object],
+) -> tuple[torch.nn.Module, Callable[..., object]] | None:
+    """The module, and what is to be called, of a function that is one's call: `Module.compile` has
+    that captured, and Dynamo's `OptimizedModule`, which may put a function around it."""
+    if (
+        getattr(function, "__code__", None)
+        in torch._dynamo.external_utils.wrap_inline.__code__.co_consts
+    ):
+        called = getattr(function, "__wrapped__", None)
+        return (called, called) if isinstance(called, torch.nn.Module) else None
+    module = getattr(function, "__self__", None)
+    if not isinstance(module, torch.nn.Module):
+        return None
+    if function == module._call_impl:
+        return module, function
+    return (module, module) if function == module.__call__ else None
+
+
+def optimized_module(module: torch.nn.Module, context: object) -> torch.nn.Module:
+    """What `torch.compile` makes of a module, also for those who ask whether it is that.
+
+    context: is called with what is to be captured, and gives what captures it.
+    """
+    kind: Callable[..., torch.nn.Module] = torch._dynamo.OptimizedModule
+    made = kind(module, context)
+    vars(made)["_torchdynamo_orig_callable"] = module.forward
+    return made

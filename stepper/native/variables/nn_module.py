@@ -15,6 +15,7 @@ import torch
 import torch.fx
 from torch.nn.modules import module as nn_module
 
+from stepper.native import versions
 from stepper.native.guards.class_dicts import find, has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import is_original
@@ -151,6 +152,10 @@ class NNModuleVariable(UserDefinedObjectVariable):
         kind = type(self.value)
         if (inner := vars(kind).get("stands_for_module")) is not None:
             return self.registered(tx, inner).call_function(tx, args, kwargs)
+        if kind is versions.optimized_module():
+            if has_hooks_of_all(tx, HOOKS_OF_CALLS):  # it warns
+                raise self.refuse("a call with hooks of all modules")
+            return self.var_getattr(tx, "_call_impl").call_function(tx, args, kwargs)
         owner, called = find(kind, "__call__")
         of_graph = isinstance(self.value, torch.fx.GraphModule) and _is_plain_graph(self, called)
         if owner is not torch.nn.Module and not of_graph:

@@ -173,6 +173,85 @@ def test_every_way_to_compile_is_served_and_torch_is_as_before(tmp_path: Path) -
     assert "TENSOR_MATCH L['x']: dtype float32 ≠ float64" in refused.message
 
 
+MODULES = r"""
+import copy, pickle, sys
+
+import torch
+
+import stepper
+
+
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x).relu()
+
+
+x, seen = torch.ones(2, 3), []
+with stepper.record(sys.argv[1], engine="native"):
+    model, linear = Model(), torch.nn.Linear(3, 3)
+    whole = torch.compile(model, backend="eager", fullgraph=True)
+    of_torch = torch.compile(linear, backend="eager", fullgraph=True)
+    for made in (whole, of_torch):
+        assert type(made) is torch._dynamo.OptimizedModule  # as libraries ask
+        assert torch.equal(made(x), made._orig_mod(x))
+        for copied in (copy.deepcopy(made), pickle.loads(pickle.dumps(made))):
+            assert torch.equal(copied(x), made(x)) and copied._orig_mod is not made._orig_mod
+    again = made.dynamo_ctx(lambda v: v + 1)
+    assert torch.equal(again(x), x + 1)
+    assert torch.compile(torch.nn.LazyLinear(3), backend="eager")(x).shape == (2, 3)
+
+    # called by what is captured: with hooks, after a change of the mode, and with another forward
+    @torch.compile(backend="eager", fullgraph=True)
+    def calls(x):
+        return whole(x) + of_torch(x), whole.training
+
+    def in_eager():
+        return model(x) + linear(x), model.training
+
+    def same():
+        (value, mode), (other, expected) = calls(x), in_eager()
+        return torch.equal(value, other) and mode is expected
+
+    assert same()
+    whole.eval()
+    assert same()
+    hook = whole.register_forward_hook(lambda *_: seen.append("hook"))
+    whole(x)
+    assert seen == ["hook"]
+    assert same() and seen == ["hook", "hook"]
+    hook.remove()
+    assert same() and len(seen) == 2
+    whole.forward = lambda v: v - 7
+    assert torch.equal(calls(x)[0], x - 7 + linear(x))
+
+disabled = torch.compiler.disable(Model())
+with stepper.record(sys.argv[2], engine="native"):
+    apart = torch.compile(lambda v: disabled(v) + 1, backend="eager")
+    assert torch.equal(apart(x), disabled(x) + 1)
+"""
+
+
+def test_compiled_modules_are_what_libraries_ask_for(tmp_path: Path) -> None:
+    script = tmp_path / "modules.py"
+    script.write_text(MODULES)
+    recordings = [tmp_path / "r.stepper", tmp_path / "disabled.stepper"]
+    done = subprocess.run(
+        ready.python(script, *recordings),
+        env=clean_environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    with contextlib.closing(Recording.open(str(recordings[1]))) as recording:
+        (met,) = recording.graph_breaks()
+    assert "disabled" in met.reason
+
+
 SERVED = "torch.compile is served by stepper's native compiler, since its engine was asked for"
 
 DEMOS = r"""
