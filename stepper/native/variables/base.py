@@ -14,7 +14,7 @@ neither a snapshot nor "on which guards does this depend" has an answer without 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, TypeVar, dataclass_transform
 
@@ -364,6 +364,15 @@ def refuse_finalizers(output: Output, dropped: Iterable[VariableTracker]) -> Non
             ends = CallSource(tracker.source, has_finalizer)
             condition = f"{ends.name()} == False"
             output.install_guard(ends, GuardBuilder.EXPRESSION, name=condition)
+
+
+def refuse_replaced(
+    tx: Translator, owner: VariableTracker, name: str, source: Source, held: Mapping[str, object]
+) -> None:
+    """To be asked before `owner` is to hold something else than in `held`, as `refuse_finalizers`;
+    what the frame itself has stored there can go."""
+    if name in held and tx.output.side_effects.load_attr(owner, name) is None:
+        refuse_finalizers(tx.output, [tx.lazy(source, held[name])])
 
 
 def has_class(output: Output, source: Source) -> bool:

@@ -127,7 +127,10 @@ class ConstDictVariable(HasBuiltinMethods, DictionaryVariable):
     ) -> None:
         """The dictionary gets these items."""
         gone = (v for key, v in self.items.items() if items.get(key) is not v)
-        refuse_finalizers(tx.output, gone)
+        keys = (
+            key.tracker for key in self.items if isinstance(key, TrackedKey) and key not in items
+        )
+        refuse_finalizers(tx.output, (*gone, *keys))
         layout = self.layout if list(items) == list(self.items) else None
         newest = tx.output.side_effects.latest(self)
         assert isinstance(newest, ConstDictVariable)

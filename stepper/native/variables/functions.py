@@ -27,6 +27,7 @@ from stepper.native.variables.base import (
     Keywords,
     TrackedKey,
     VariableTracker,
+    refuse_finalizers,
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
@@ -87,7 +88,14 @@ class CellVariable(VariableTracker):
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         if name != "cell_contents":
             super().var_setattr(tx, name, value)
-        tx.output.side_effects.store_attr(self, name, value)
+        self.store(tx, value)
+
+    def store(self, tx: Translator, value: VariableTracker) -> None:
+        """Have it hold something else."""
+        before = self.pre_existing_contents
+        if before and tx.output.side_effects.load_attr(self, "cell_contents") is None:
+            refuse_finalizers(tx.output, [before])
+        tx.output.side_effects.store_attr(self, "cell_contents", value)
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.load_cell(self)

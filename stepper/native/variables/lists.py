@@ -164,7 +164,8 @@ class ListVariable(BaseListVariable):
     ) -> VariableTracker:
         """The list gets these items; the guards of those that are `because` count."""
         key: MutationType | None = self.mutation_type
-        if len(items) <= len(self.items):
+        grew = len(items) > len(self.items) and all(map(operator.is_, self.items, items))
+        if not grew:
             kept = {id(item) for item in items}
             refuse_finalizers(tx.output, (each for each in self.items if id(each) not in kept))
         newest = tx.output.side_effects.latest(self)

@@ -29,6 +29,7 @@ from stepper.native.variables.base import (
     ValueMutationExisting,
     ValueMutationNew,
     VariableTracker,
+    refuse_finalizers,
     trackers_among,
 )
 from stepper.native.variables.builtin_methods import HasBuiltinMethods
@@ -222,6 +223,8 @@ class SetVariable(HasBuiltinMethods):
             raise self.refuse_method(name)
         elements = self.made_anew() if name == "pop" else set(self.elements)
         result = _called(getattr(elements, name), given)
+        gone = (key.tracker for key in self.elements - elements if isinstance(key, TrackedKey))
+        refuse_finalizers(tx.output, gone)
         absent = self.absent
         if absent is not None:
             absent = (absent | self.elements | {*given}) - elements

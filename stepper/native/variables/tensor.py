@@ -24,6 +24,7 @@ from stepper.native.variables.base import (
     Keywords,
     TrackedKey,
     VariableTracker,
+    refuse_replaced,
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
@@ -226,7 +227,10 @@ class TensorVariable(VariableTracker):
         if id(node) not in tx.output.contents:
             tx.output.remember_contents(node, StoredAttributesVariable.of(self))
         node.meta["is_key"] = True
-        tx.output.side_effects.store_attr(tx.output.contents[id(node)], name, value)
+        arg, contents = tx.output.graphargs.get(node), tx.output.contents[id(node)]
+        if arg is not None:
+            refuse_replaced(tx, contents, name, AttrSource(arg.source, name), vars(arg.example))
+        tx.output.side_effects.store_attr(contents, name, value)
 
     def _fits_as_grad(self, value: VariableTracker) -> bool:
         """Whether it may have that as its gradient, an input that it is."""

@@ -64,6 +64,7 @@ from stepper.native.variables.base import (
     has_class,
     is_hashed_by_identity,
     refuse_finalizers,
+    refuse_replaced,
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import (
@@ -208,8 +209,10 @@ class UserDefinedClassVariable(UserDefinedVariable):
             raise self.refuse(f"assignment to attribute {name}")
         if id(self.value) not in tx.output.contents:
             tx.output.remember_contents(self.value, StoredAttributesVariable.of(self))
+        contents, source = tx.output.contents[id(self.value)], AttrSource(self.source, name)
+        refuse_replaced(tx, contents, name, source, class_dict(self.value))
         tx.output.consulted.assigned.add((self.value, name))
-        tx.output.side_effects.store_attr(tx.output.contents[id(self.value)], name, value)
+        tx.output.side_effects.store_attr(contents, name, value)
 
     def of_metaclass(self, tx: Translator, name: str, start: int = 0) -> VariableTracker:
         """What the class's own class gives for it; the search begins at `start` of their order."""

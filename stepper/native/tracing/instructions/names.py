@@ -20,6 +20,7 @@ from stepper.native.variables.base import (
     AttributeMutationExisting,
     NullVariable,
     VariableTracker,
+    refuse_replaced,
 )
 from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.constant import CONSTANT_TYPES, ConstantVariable, is_constant
@@ -136,8 +137,7 @@ class NameInstructions(Translator):
         self.push(self._cell(inst.argval).contents(self))
 
     def STORE_DEREF(self, inst: Instruction) -> None:
-        cell = self._cell(inst.argval)
-        self.output.side_effects.store_attr(cell, "cell_contents", self.pop())
+        self._cell(inst.argval).store(self, self.pop())
 
     def LOAD_CONST(self, inst: Instruction) -> None:
         self.push(self._constant(inst.argval))
@@ -221,8 +221,9 @@ class NameInstructions(Translator):
         return global_source(self, self.f_globals, name)
 
     def STORE_GLOBAL(self, inst: Instruction) -> None:
-        self._global_source(inst.argval)
-        self.output.side_effects.store_attr(self._namespace(), inst.argval, self.pop())
+        source, variables = self._global_source(inst.argval), self._namespace()
+        refuse_replaced(self, variables, inst.argval, source, self.f_globals)
+        self.output.side_effects.store_attr(variables, inst.argval, self.pop())
 
     def IMPORT_NAME(self, inst: Instruction) -> None:
         level, names = self.popn(2)
