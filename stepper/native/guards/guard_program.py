@@ -12,7 +12,7 @@ Whatever else a condition says stays Python: a function that is called at its pl
 where it has a long text (one step that was unknown in one of fifty arguments took half of a cached
 call of GPT-2), so what sources can be made of is all known here.
 Text is read from its end, since what stands before the last step has nearly always been read
-before.
+before. Names and keys are interned, for CPython finds what a class has by the name's address.
 
 The alternatives: compiling the text as Python took longer than all the rest of the guards, and a
 cached call three times as long; a tree with the conditions at its leaves, as Dynamo has it, would
@@ -25,6 +25,7 @@ import ast
 import operator
 import re
 import struct
+import sys
 from collections.abc import Callable, Iterable, Iterator
 
 from stepper import _C
@@ -167,7 +168,7 @@ class _Reader:
             return _C.STEP_LOCALS if text == "L" else _C.STEP_GLOBALS, 0, None
         before, dot, name = text.rpartition(".")
         if dot and name.isidentifier():
-            return _C.STEP_ATTR, self.value(before), name
+            return _C.STEP_ATTR, self.value(before), sys.intern(name)
         if text in self.scope or _ROOT.match(text):
             return _C.STEP_SCOPE, 0, text
         return _C.STEP_CONSTANT, 0, _constant(text)
@@ -249,7 +250,7 @@ def _arguments(text: str) -> Iterator[str]:
 def _constant(text: str) -> object:
     """A number, a word, a string with nothing special in it, or a list or tuple of constants."""
     if _STRING.match(text):
-        return text[1:-1]
+        return sys.intern(text[1:-1])
     if _INTEGER.match(text):
         return int(text)
     if text in _CONSTANTS:
