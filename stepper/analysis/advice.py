@@ -15,7 +15,7 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import has_computed, slots
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
-from stepper.analysis.sites import called_at, program_line, site_at
+from stepper.analysis.sites import called_at, made_at, program_line, site_at
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.walks import own_cells
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
@@ -27,6 +27,7 @@ from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStepKind
 from stepper.model.trace import MomentId, Outcome, Phase, SideEffect, Translation
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _NAMED = 2
 """Others of which the same changes that are named; of more only their number is told."""
@@ -285,6 +286,13 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """The program's line that makes a change, with what is before it; empty: not recorded."""
         line = program_line(self.recording, effect.moment)
         return f" at {place_text(line.place, self.recording.facts.cwd)}" if line else ""
+
+    def call_that_changes(self, effect: SideEffect) -> str:
+        """`place_inside` where the line that makes the change is a library's, so that nobody does
+        it otherwise, but calls it elsewhere; empty: it is the program's own."""
+        site = site_at(self.recording, made_at(self.recording, effect.moment))
+        by_a_library = site is not None and is_installed(site.line.place.filename)
+        return self.place_inside(effect) if by_a_library else ""
 
     def sizes_of(self, source: str) -> list[Size]:
         """What is known of any size or number in each entry."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 import msgspec
 
 from stepper.analysis.breaks import Cause, Occurrence, causes
+from stepper.analysis.entryless import inlined_lines
 from stepper.analysis.failures import instead as failed_instead
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.left_on_stack import of_the_stack, with_names
@@ -17,7 +18,8 @@ from stepper.analysis.skipped_frames import Skipped, skipped
 from stepper.analysis.trial_lines import Told, enough, in_vain
 from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import interventions, nothing_to_ask_about
-from stepper.client.frame_names import compiled_title, is_meant
+from stepper.client.frame_names import compiled_title
+from stepper.client.meant import is_meant, is_named
 from stepper.client.text import (
     clip,
     function_name,
@@ -62,7 +64,11 @@ def break_lines(
         after: only what happened in walks after this one.
         trying: tries each cause; None: nothing is tried.
     """
-    found = [each for each in causes(recording, after=after) if _about(recording, each, function)]
+    every = causes(recording, after=after)
+    found = [each for each in every if _about(recording, each, function)]
+    if not found:
+        yield from inlined_lines(recording, function)
+        found = [each for each in every if _in_what_is_meant(recording, each, function)]
     given_up = [
         each for each in skipped(recording, after=after) if function.lower() in each.name.lower()
     ]
@@ -118,8 +124,12 @@ def break_lines(
 
 def _about(recording: Recording, cause: Cause, function: str) -> bool:
     return function.lower() in place_text(cause.place).lower() or any(
-        is_meant(recording, each.translation, function) for each in cause.occurrences
+        is_named(recording, each.translation, function) for each in cause.occurrences
     )
+
+
+def _in_what_is_meant(recording: Recording, cause: Cause, function: str) -> bool:
+    return any(is_meant(recording, each.translation, function) for each in cause.occurrences)
 
 
 def _cause(

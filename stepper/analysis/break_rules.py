@@ -104,7 +104,8 @@ def rule_of(broken: Broken) -> str:
     """The name of the rule that advises; empty: none does."""
     of_torch = broken.around_module or _quantized(broken)
     if broken.unreached and not (of_torch or _about_what_is_called(broken.kind)):
-        return ""  # there is nothing of the program's to change
+        # There is nothing of the program's to change but what torch is set to.
+        return _UNREACHED if RULES[_UNREACHED](broken) is not None else ""
     return next((name for name, rule in RULES.items() if rule(broken) is not None), "")
 
 
@@ -366,6 +367,16 @@ def _inside_library(broken: Broken) -> Remedy | None:
     )
 
 
+def _unreached(broken: Broken) -> Remedy | None:
+    """The line is a library's, and so is the function that is compiled: torch can be set."""
+    setting = _setting(broken) if broken.unreached else ""
+    if not setting:
+        return None
+    unless = _ONLY_COMPUTED.get(setting, "").removeprefix(",")
+    words = "nothing in the program but a setting, as the function that is compiled is a library's"
+    return Remedy(f"{words}, too:{unless} {{setting}}", setting)
+
+
 def _of_each(broken: Broken) -> Remedy | None:
     """any() or all() of tensors, for which Dynamo has a loop of its own."""
     called = _OF_EACH.search(broken.leads_there) if broken.kind == break_kinds.BRANCHES else None
@@ -503,6 +514,7 @@ def _backward(broken: Broken) -> Remedy | None:
     return BACKWARD
 
 
+_UNREACHED = "unreached"
 _BACKWARD = "Unsupported Tensor.backward() call"
 _OF_A_BUILTIN = frozenset({"invalid call to builtin op handler", "sort with non-constant keys"})
 """Kinds whose words are about a function of Python's own that is called."""
@@ -587,6 +599,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "awaited": _awaited,
     "asked by a library": _asked_by_a_library,
     "library": _inside_library,
+    _UNREACHED: _unreached,
     "lacking": _lacking,
     "metaclass": _made_without,
     **data_rules.RULES,

@@ -19,7 +19,7 @@ from functools import cached_property
 import msgspec
 
 from stepper.analysis.traced import Attempts, Steps, TracedFrame, walk
-from stepper.client.frame_names import is_meant
+from stepper.client.meant import is_meant
 from stepper.model.program import PythonFrame
 from stepper.model.timing import (
     ASSEMBLE,

@@ -150,8 +150,10 @@ def _saying(
         size = None if path is None else size_among(known, path)
         if size is not None and size.symbol is not None:
             names[source] = size.symbol.name
-    if not names or len({*names.values()}) > len(_STRIDES):
-        return steps
+    if not names:  # it is no condition on sizes, but on what has the same words
+        return []
+    if len({*names.values()}) > len(_STRIDES):
+        return steps if now is None else []
     written = tuple(step.expression for step in steps)
     alike = _alike(condition, (*names.items(),), written, (*(now or {}).items(),))
     return [step for step, says_it in zip(steps, alike, strict=True) if says_it]
@@ -165,15 +167,13 @@ def _alike(
     now: tuple[tuple[str, str], ...],
 ) -> tuple[bool, ...]:
     """Which expressions hold for the same values as a condition, whose symbols have these names
-    there; if none does, which cannot be computed; all, if it cannot be."""
+    there; if none does, or if it cannot be computed, which cannot be either."""
     symbols = sorted({symbol for _, symbol in names})
     points = [_values(symbols, at) for at in range(_SAMPLES)]
     for number in map(int, re.findall(r"\b\d+\b", condition)):
         points += [dict.fromkeys(symbols, near) for near in range(number - 1, number + 2)]
     points = [{**at, **_replaced(dict(now), at)} for at in points]
     said = [holds(condition, {name: at[symbol] for name, symbol in names}) for at in points]
-    if not any(each is not None for each in said):
-        return (True,) * len(expressions)
     found = [[holds(expression, at) for at in points] for expression in expressions]
     same = tuple(each == said for each in found)
     return same if any(same) else tuple(all(one is None for one in each) for each in found)
@@ -285,11 +285,25 @@ _OF_ONE: dict[str, Callable[[float], float]] = {
     "TruncToInt": math.trunc,
     "FloorToInt": math.floor,
     "CeilToInt": math.ceil,
+    "floor": math.floor,
+    "ceiling": math.ceil,
     "TruncToFloat": lambda value: float(math.trunc(value)),
     "Abs": abs,
     "OpaqueUnaryFn_sqrt": math.sqrt,
 }
 """Functions of torch's for one value."""
+_OF_PYTHON = {
+    "math.floor": "FloorToInt",
+    "math.ceil": "CeilToInt",
+    "math.trunc": "TruncToInt",
+    "math.sqrt": "OpaqueUnaryFn_sqrt",
+    "torch._sym_sqrt": "OpaqueUnaryFn_sqrt",
+    "torch.sym_float": "ToFloat",
+    "abs": "Abs",
+    "max": "Max",
+    "min": "Min",
+}
+"""How conditions, which are Python, call what decisions have in torch's words."""
 
 
 _NOT_COMPUTED = (
@@ -315,9 +329,11 @@ class _Named(ast.NodeTransformer):
     visit_Subscript = visit_Attribute = _name
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
-        return (
-            self._name(node) if isinstance(node.func, ast.Attribute) else self.generic_visit(node)
-        )
+        if (known := _OF_PYTHON.get(ast.unparse(node.func))) is not None:
+            node = ast.Call(ast.Name(known), node.args, node.keywords)
+        elif isinstance(node.func, ast.Attribute):
+            return self._name(node)
+        return self.generic_visit(node)
 
 
 @lru_cache(maxsize=1_000)
@@ -368,7 +384,13 @@ def only_left(conditions: Sequence[str], source: str) -> Left | None:
     """The one value that is left for a size, by trying all that its range and those of the sizes
     that conditions compare it with allow; None: there are more, or too many to try."""
     looked_at = {condition: expressions_in(condition) for condition in conditions}
-    group, used = {source}, []
+    alone = {condition: about for condition, about in looked_at.items() if about == {source}}
+    # What some of them leave, all of them leave: others of it may have no range.
+    return _only_left(alone, source) or _only_left(looked_at, source)
+
+
+def _only_left(looked_at: Mapping[str, set[str]], source: str) -> Left | None:
+    group, used = {source}, list[str]()
     for _ in looked_at:
         used = [each for each, about in looked_at.items() if not group.isdisjoint(about)]
         group |= {name for each in used for name in looked_at[each]}

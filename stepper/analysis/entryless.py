@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
 from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations
-from stepper.client.frame_names import compiled_name, compiled_title, is_meant
-from stepper.model.trace import Outcome, Translation, headline
+from stepper.client.frame_names import compiled_name, compiled_title
+from stepper.client.meant import inlined_as_meant, is_meant
+from stepper.model.trace import Outcome, headline
 from stepper.recording.reader import Recording
 
+_FEW = 3
 _MOST = 10
 """How many functions are told of."""
 _BECAME = {
@@ -38,24 +39,24 @@ def without_entry(recording: Recording, function: str) -> Iterator[Line]:
         why = f": {headline(item.reason)}" if item.reason else ""
         title = compiled_title(recording, item)
         yield Line(f"  {title}: {_BECAME[item.outcome]}{why}", item.last_moment)
-    if not newest:
-        yield from _inlined(recording, function)
 
 
-def _inlined(recording: Recording, function: str) -> Iterator[Line]:
-    """Where it was inlined, the first time into each function."""
-    into: dict[str, tuple[Translation, str, int]] = {}
-    for item in entries(recording):
-        name = compiled_name(recording, item)
-        if name in into or len(into) == _MOST:
-            continue
-        for frame in recording.frames(recording.attempts(item.id)[-1].id)[1:]:
-            label = recording.code(frame.code).label
-            if function.lower() in label.lower():
-                into[name] = item, label, frame.first_moment
-                break
-    for item, label, moment in into.values():
-        title = compiled_title(recording, item)
-        yield Line(
-            f"  {label} is inlined in {title}: if what it reads is guarded, then there", moment
-        )
+def inlined_lines(recording: Recording, function: str) -> Iterator[Line]:
+    """Say of what is answered where functions of that name are only inlined into others; none:
+    one that is compiled has the name, or none has."""
+    into = inlined_as_meant(recording, function) if function else {}
+    newest = {item.code: item for item in compilations(recording) if item.code in into}
+    names = [*dict.fromkeys(label for labels in into.values() for label in labels)]
+    if newest:
+        first, *_ = newest.values()
+        whole = _few([compiled_name(recording, item) for item in newest.values()])
+        one = len(names) == 1
+        own = "is not compiled by itself" if one else "are not compiled by themselves"
+        text = f"{_few(names)} {own}, but inlined: this is about {whole}"
+        yield Line(text, first.first_moment, "dim")
+
+
+def _few(names: list[str]) -> str:
+    if len(names) > _FEW:
+        return f"{', '.join(names[: _FEW - 1])} and {len(names) - _FEW + 1} more"
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 
+from stepper.analysis.entryless import inlined_lines
 from stepper.analysis.failure_changes import change_of
 from stepper.analysis.failures import (
     Failed,
@@ -92,6 +93,7 @@ def failed_lines(
         after: only of walks after this one.
         trying: tries each failure; None: nothing is tried.
     """
+    yield from inlined_lines(recording, function)
     found = failures(recording, function, after=after)
     if not found:
         where = f" of a function with {function!r} in its name" if function else ""

@@ -19,7 +19,8 @@ from stepper.analysis.shapes import Size, cause_of, sizes
 from stepper.analysis.sites import Site, in_torch, made_at, text_at, way_to
 from stepper.analysis.walks import compilations
 from stepper.analysis.written_inside import IN_PLACE, written_inside
-from stepper.client.frame_names import compiled_name, is_meant
+from stepper.client.frame_names import compiled_name
+from stepper.client.meant import is_meant
 from stepper.client.text import plural
 from stepper.model.failure import OUTSIDE, FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame

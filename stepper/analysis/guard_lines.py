@@ -8,11 +8,12 @@ from collections.abc import Iterator, Sequence
 
 from stepper.analysis.conditions import SHAPE_ENV, decided_by, not_zero_or_one
 from stepper.analysis.dependence_lines import named, purpose_lines
-from stepper.analysis.entryless import without_entry
+from stepper.analysis.entryless import inlined_lines, without_entry
 from stepper.analysis.failures import instead
 from stepper.analysis.guard_kinds import (
     BY_THE_PROGRAM,
     HIDING,
+    aspects_of,
     leaves_of,
     why_needless,
     why_unchecked,
@@ -34,6 +35,7 @@ from stepper.analysis.recompile_lines import seen_text
 from stepper.analysis.shape_lines import step_lines
 from stepper.analysis.shapes import Size, sizes
 from stepper.analysis.sources import path_of, spelled
+from stepper.analysis.told_once import told_once
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import symbolic
 from stepper.client.frame_names import compiled_title
@@ -51,6 +53,7 @@ from stepper.model.datum import UNKNOWN, text_of
 from stepper.model.trace import Guard, Outcome, Translation
 from stepper.recording.reader import Recording
 
+_OF_TENSORS = "TENSOR_MATCH"
 _BY_PLACE = re.compile(r"\[-?\d+\]\Z")
 _OTHER_SEQUENCE = re.compile(r"type=<class '\w+\.")
 _MOST = 10
@@ -179,6 +182,7 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         expression: what may be guarded, as a person writes it.
         function: only in entries of functions with this in their name; empty: in all.
     """
+    yield from inlined_lines(recording, function)
     state = of_state(recording, expression, function)
     if state:
         yield from _state_lines(recording, expression, state)
@@ -197,8 +201,8 @@ def guarded_lines(recording: Recording, expression: str, function: str = "") -> 
         yield Line(_nothing_compiled(recording))
         return
     known = [each for each in found if each.known]
-    for each in known:
-        yield from _guarded(recording, expression, each)
+    answers = ((each.translation, _guarded(recording, expression, each)) for each in known)
+    yield from told_once(answers)
     others = len(found) - len(known)
     if not known:
         yield from _not_near(recording, expression, found)
@@ -408,7 +412,11 @@ def _verdict(expression: str, found: Guarded) -> str:
         return f"only the {_in_a_row(found.aspects)} of {expression} {are} guarded{parts}{inputs}"
     if found.by and all(each.kind == "DUPLICATE_INPUT" for each in found.by):
         return f"{expression} is guarded: it must be the same object{inputs}"
-    if found.by and all(each.kind == "TENSOR_MATCH" for each in found.by):
+    if (
+        found.by
+        and any(each.kind == _OF_TENSORS for each in found.by)
+        and all(each.kind == _OF_TENSORS or aspects_of(each) for each in found.by)
+    ):
         return f"{expression} is guarded as to what kind of tensor it is, not its elements{inputs}"
     if found.by:
         must = f": it must be {text_of(found.value)}" if found.value != UNKNOWN else ""

@@ -24,7 +24,7 @@ from stepper.analysis.shapes import Size, same, size_of
 from stepper.analysis.sources import BY_PLACE, Path, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.analysis.wanted import Wanted, resolved, symbolic, wanted_by
-from stepper.client.frame_names import is_meant
+from stepper.client.meant import is_meant
 from stepper.model.datum import UNKNOWN, Datum
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation

@@ -235,11 +235,11 @@ def changed_by_itself(it: Changing) -> str:
 
 
 def _length(it: Changing) -> str:
-    if _OPTIMIZER in it.history.filename and it.name.startswith("list(self.state."):
+    first = it.name == "self.state" and it.series.values[0] == 0
+    if _OPTIMIZER in it.history.filename and (first or it.name.startswith("list(self.state.")):
         return (
             "An optimizer makes what it keeps for each parameter (self.state) in its first step, "
-            "which has an entry of its own: the price of one, or take that step before step is "
-            "compiled."
+            "which has an entry of its own: accept that, or take it before step is compiled."
         )
     if _OPTIMIZER in it.history.filename and it.name == "self.state":
         return (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from stepper.analysis.guard_uses import entries, guards_of
-from stepper.client.frame_names import is_meant
+from stepper.client.meant import is_meant
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
 

@@ -23,7 +23,7 @@ from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.sources import CODE, path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
 from stepper.analysis.walks import compiled_again
-from stepper.client.frame_names import is_meant
+from stepper.client.meant import is_meant
 from stepper.client.text import one_line, place_text, plural
 from stepper.model.change import Dynamic, MarkSize, Setting
 from stepper.model.datum import text_of
@@ -179,17 +179,22 @@ def _beside(
         return (each for each in found if each.source == advice.source)  # its keys and its length
 
     useless = [each for each in found if each.rule not in _KEPT and not saved.needed([each])]
+    alike: dict[tuple[str, str], list[Advice]] = {}
     for each in beside:
         it = about[each.source, each.aspect]
         first = next((one for one in useless if each in saved.needed([*of(one), *beside])), None)
         if first is None or not each.changes or (first.rule == _LEFT and it.left_by):
             continue  # without the break the function that goes on is given neither of the two
         ways = " or ".join(_worded(entries, change, beside) for change in each.changes)
+        alike.setdefault((about[first.source, first.aspect].changing, ways), []).append(each)
+    for (changing, ways), same in alike.items():
+        *before, last = (about[each.source, each.aspect].changing for each in same)
+        names = f"{', '.join(before)} and {last} change" if before else f"{last} changes"
         yield msgspec.structs.replace(
-            each,
-            text=f"{it.changing} changes whenever "
-            f"{about[first.source, first.aspect].changing} does, so that what is advised there "
-            f"saves nothing alone: do this, too, before the first call: {ways}.",
+            same[0],
+            text=f"{names} whenever {changing} does, so that what is advised there saves nothing "
+            f"alone: do this, too, before the first call: {ways}.",
+            evidence="; ".join(each.evidence for each in same),
             changes=(),
             rule=_AT_ONCE,
         )

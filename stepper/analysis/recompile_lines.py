@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from stepper.analysis.advice import Advice, spelling_in
 from stepper.analysis.autograd_captures import capture_lines
 from stepper.analysis.breaks import left_to_python
+from stepper.analysis.entryless import inlined_lines
 from stepper.analysis.failures import failures
 from stepper.analysis.failures import instead as failed_instead
 from stepper.analysis.handed_on import Spelling, spelling
@@ -30,7 +31,8 @@ from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations, interventions
 from stepper.analysis.writers import set_elsewhere
-from stepper.client.frame_names import compiled_name, event_text, is_meant
+from stepper.client.frame_names import compiled_name, event_text
+from stepper.client.meant import is_meant
 from stepper.client.names import brief_source
 from stepper.client.text import (
     clip,
@@ -176,6 +178,7 @@ def recompile_lines(
         trying: asked about each function; None: nothing is tried.
         every: whether each entry that was tried is told, however many there are, and each guard.
     """
+    yield from inlined_lines(recording, function)
     found = recompilations(recording, function, after=after)
     if not found:
         which = f"no function with {function!r} in its name" if function else "no function"

@@ -68,7 +68,7 @@ from stepper.analysis.wanted import (
     symbolic,
     wants_by,
 )
-from stepper.client.frame_names import is_meant
+from stepper.client.meant import is_meant
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, alike
 from stepper.model.lookup import INVALID, Aspect, Check, CheckedGuard, Difference

@@ -11,6 +11,8 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from stepper.analysis.conditions import SHAPE_ENV, Left, left_by, of_range
+from stepper.analysis.entryless import inlined_lines
+from stepper.analysis.guard_kinds import aspects_of
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
@@ -18,9 +20,11 @@ from stepper.analysis.line import Line
 from stepper.analysis.shapes import Size, Symbol, in_sources, size_of, sizes, symbols_at
 from stepper.analysis.sites import made_at, program_line, site_at, way_to
 from stepper.analysis.sources import PARAMETER, Path, path_of, spelled, unscoped
+from stepper.analysis.told_once import told_once
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import resolved, symbolic, wanted_by
-from stepper.client.frame_names import compiled_title, is_meant
+from stepper.client.frame_names import compiled_title
+from stepper.client.meant import is_meant
 from stepper.client.text import (
     instruction_text,
     line_text,
@@ -31,7 +35,7 @@ from stepper.client.text import (
 from stepper.model.datum import text_of
 from stepper.model.program import PythonFrame, UserLine
 from stepper.model.shapes import Late, ShapeStep, ShapeStepKind, Stage, Why
-from stepper.model.trace import MomentId, Outcome, Phase, Translation
+from stepper.model.trace import Frame, MomentId, Outcome, Phase, Translation
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 
@@ -88,6 +92,7 @@ def shape_lines(recording: Recording, expression: str = "", function: str = "") 
     if not recording.facts.capabilities.shape_steps:
         yield Line(NOT_TOLD)
         return
+    yield from inlined_lines(recording, function)
     items = [
         item
         for item in recording.translations()
@@ -176,12 +181,13 @@ def _of(
     def guarded(written: str) -> dict[int, Guarded]:
         return {each.translation.id: each for each in asked(recording, written, function) or ()}
 
-    for item in items:
+    def of_entry(item: Translation) -> list[Line]:
         for written in spelled:
-            lines = [*_of_one(recording, item, written, guarded(written).get(item.id))]
-            yield from lines
-            if lines:
-                break
+            if lines := [*_of_one(recording, item, written, guarded(written).get(item.id))]:
+                return lines
+        return []
+
+    yield from told_once((item, of_entry(item)) for item in items)
 
 
 def _of_one(
@@ -223,6 +229,8 @@ class _Becomes(NamedTuple):
     place: str
     moment: MomentId
     attempt: int
+    was: str = ""
+    """As the compiler had it before it became that number."""
 
 
 def _becomes(recording: Recording, item: Translation, path: Path, frames: int) -> _Becomes | None:
@@ -252,9 +260,29 @@ def _becomes(recording: Recording, item: Translation, path: Path, frames: int) -
             inside = (each.value for each in value.items if each.label == ".cell_contents")
             value = state.values.get(next(inside, 0))
         if value is not None and (written := _written(value, path.steps)):
-            site = site_at(recording, end)
+            at, was = end, ""
+            if written.isdecimal():
+                at, was = _was_symbol(recording, frame, path) or (end, "")
+            site = site_at(recording, at)
             assert site is not None
-            return _Becomes(written, False, place_text(site.line.place, cwd), end, attempt)
+            return _Becomes(written, False, place_text(site.line.place, cwd), at, attempt, was)
+    return None
+
+
+def _was_symbol(recording: Recording, frame: Frame, path: Path) -> tuple[MomentId, str] | None:
+    """Where a frame made a local that is a number at its end, and which symbol it was then; None:
+    it was a number then, too."""
+    rows = recording.code(frame.code).instructions
+    storing = {at for at, row in enumerate(rows) if ("STORE", path.root) in row.local_uses}
+    last = frame.last_moment or recording.newest
+    for moment in recording.walk(last, -1, codes=(frame.code,)):
+        if moment.id < frame.first_moment:
+            return None
+        if moment.frame == frame.id and moment.ip in storing and recording.has(moment.id + 1):
+            state = recording.state(moment.id + 1)
+            value = state.values.get(state.top.locals.get(path.root, 0))
+            was = "" if value is None else _written(value, path.steps)
+            return (moment.id, was) if was and not was.isdecimal() else None
     return None
 
 
@@ -271,9 +299,13 @@ def _made_inside(
     else:
         how = "a number" if written.isdecimal() else "made of symbols"
         how = "a symbol" if _NAME.fullmatch(written) else how
+        how = f"and was {found.was} before that was fixed" if found.was else how
         text = f"{expression} is {written}, {how}, at {found.place}"
     yield Line(f"{title}: {text}", found.moment, "title")
     yield from _not_compiled(item)
+    for name in dict.fromkeys(_NAME.findall(found.was)):
+        if (size := size_of(recording, item, name)) is not None:
+            yield from size_lines(recording, size)
     yield from _standing_for(recording, item, found.attempt, _NAME.findall(written))
 
 
@@ -347,7 +379,9 @@ def _of_a_parameter(recording: Recording, found: Guarded) -> Iterator[Line]:
 
 def _never(recording: Recording, found: Guarded, expression: str) -> Iterator[Line]:
     """Say that a number never was a symbol, which guard has it, and which instruction made that."""
-    guard = next((each for each in found.through or found.by if each.kind != SHAPE_ENV), None)
+    guards = [each for each in found.through or found.by if each.kind != SHAPE_ENV]
+    # Of a tuple another guard knows only how long it is.
+    guard = next((each for each in guards if not aspects_of(each)), guards[0] if guards else None)
     if guard is not None and found.requires:
         wants = ", ".join(map(text_of, found.requires))
         name = compiled_title(recording, found.translation)

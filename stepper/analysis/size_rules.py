@@ -17,7 +17,7 @@ import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
 from stepper.analysis.compared_sizes import compared_at, decided_by
-from stepper.analysis.conditions import LEAVES, holds
+from stepper.analysis.conditions import LEAVES, holds, left_by
 from stepper.analysis.guard_uses import guards_of
 from stepper.analysis.handed_on import Spelling
 from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
@@ -578,7 +578,8 @@ def _condition(it: Changing) -> Advice | None:
             about = unscoped(failure.source), unscoped(failure.text)
             if failure.differences or about != (it.series.source, it.series.condition):
                 continue
-            if found := one_side(it.recording, failure, it.spell):
+            made = each.nearest.translation if each.nearest is not None else None
+            if found := _one_value(it, made, failure) or one_side(it.recording, failure, it.spell):
                 return it.advise(*found)
             if it.name.endswith(_OFFSET):
                 tensor = it.name.removesuffix(_OFFSET)
@@ -593,6 +594,19 @@ def _condition(it: Changing) -> Advice | None:
                     f"hand it over always in one memory format, e.g. {tensor}.contiguous()."
                 )
     return None
+
+
+def _one_value(it: Changing, made: int | None, failure: Failure) -> tuple[str, str] | None:
+    """What is to be done where the conditions of an entry leave a symbol one value, so that each
+    value takes an entry; None: they leave it more, or no line is known that asks."""
+    known = it.sizes_of(it.series.source)
+    size = next((each for each in known if each.translation.id == made and not each.value), None)
+    if failure.asking is None or size is None:
+        return None
+    attempt = it.recording.attempts(size.translation.id)[-1]
+    if left_by(it.recording.guards(None, attempt=attempt.id), size.source) is None:
+        return None
+    return needed_by(it.recording, size, failure.asking, it.name)
 
 
 def _tensor(it: Changing) -> str:

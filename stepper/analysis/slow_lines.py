@@ -17,6 +17,7 @@ from stepper.analysis.compile_times import (
     merged,
     unfinished,
 )
+from stepper.analysis.entryless import inlined_lines
 from stepper.analysis.line import Line
 from stepper.analysis.run_costs import cost_lines
 from stepper.analysis.sites import program_line
@@ -127,6 +128,7 @@ def slow_lines(
         after: only what began after this walk.
         trying: tries what can be done about it; None: nothing is tried.
     """
+    yield from inlined_lines(recording, function)
     times = CompileTimes(recording, function, after=after)
     if not times.recorded:
         yield Line(NOT_RECORDED)

@@ -61,6 +61,9 @@ _PLAIN = frozenset({bool, int, float, str, bytes})
 """Types of which a recording has the values themselves; of others it has their words."""
 _DEFAULT = re.compile(r"\.__(?:kw)?defaults__\[")
 _OR_IN_A_TENSOR = ", or keep it in a tensor"
+_CALL_OUTSIDE = (
+    "A library changes it, in what the compiled function calls{}: make that call outside of it."
+)
 _TO_COMPUTE_WITH = "where the program only computes with it"
 """When a number can be a tensor: what is made of a constant is followed for a while only, so that
 the program may yet decide by it."""
@@ -397,11 +400,12 @@ def _instead(it: Changing) -> str:
             f"What is computed with {it.name} has to be a number of Python ({how}): do that "
             "outside of the compiled function, or accept an entry for each."
         )
+    if (effect := it.changed_inside) is not None and (call := it.call_that_changes(effect)):
+        return _CALL_OUTSIDE.format(call)
     if not _decides(it):
         outside = ", or count outside of the compiled function" if it.changed_inside else ""
         how = " (register_buffer)" if _is_attribute_of_a_module(it) else ""
         return f"Keep {it.name} in a tensor{how}, {_TO_COMPUTE_WITH}{outside}."
-    effect = it.changed_inside
     set_there = f", and set it there, which is done{it.place_inside(effect)}" if effect else ""
     return f"The program decides by {it.name}: do that outside of the compiled function{set_there}."
 
@@ -429,7 +433,10 @@ def _global_int(it: Changing) -> Advice | None:
         )
     where = "a global" if found.end() == len(it.series.source) else "a part of a global"
     text = _or_else(it, f"Hand {it.name} over as an argument")
-    if (effect := it.changed_inside or it.kept_inside) is not None:
+    effect = it.changed_inside or it.kept_inside
+    if effect is not None and (call := it.call_that_changes(effect)):
+        text = _CALL_OUTSIDE.format(call)
+    elif effect is not None:
         text = (
             f"The compiled function itself changes it{it.place_inside(effect)}: count outside of "
             f"it. Where it is needed inside: {text[0].lower()}{text[1:]}"

@@ -47,13 +47,6 @@ def brief_compiled_name(recording: Recording, item: Translation) -> str:
     return brief_function(compiled_name(recording, item))
 
 
-def is_meant(recording: Recording, item: Translation, function: str) -> bool:
-    """Whether somebody who asks about functions with this in their name means a walk's, in either
-    case: its qualified name, or the one that it is shown as; empty: all are meant."""
-    wanted = function.lower()
-    return wanted in item.name.lower() or wanted in compiled_name(recording, item).lower()
-
-
 def compiled_title(recording: Recording, item: Translation) -> str:
     """`0/0 Net.forward`."""
     return f"{item.compile_id or '-'} {compiled_name(recording, item)}"

@@ -25,6 +25,7 @@ from stepper.analysis.guard_uses import (
     matching,
 )
 from stepper.analysis.guarded import Guarded, asked
+from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.sources import path_of, spelled
 from stepper.analysis.walks import lookup_checks
 from stepper.model.trace import Guard, Phase
@@ -245,7 +246,7 @@ def test_entries_are_chosen_by_their_functions_name(recorded: Recorded) -> None:
         for line in guarded_lines(recorded(*DEMO), "x.shape[0]", "int")
         if line.role == "title"
     ]
-    assert [title.partition(":")[0] for title in titles] == ["1/0 by_int", "1/1 by_int"]
+    assert [title.partition(":")[0] for title in titles] == ["1/0, 1/1 by_int"]
     (line,) = guarded_lines(recorded(*DEMO), "x", "nowhere")
     assert line.text == "no entry is of a function with 'nowhere' in its name"
 
@@ -288,7 +289,6 @@ except torch._dynamo.exc.Unsupported:
     [
         ("in_a_loop", "in_a_loop: it was given up, and runs uncompiled: "),
         ("in_one_graph", "in_one_graph: its compilation failed: "),
-        ("scaled", "  scaled is inlined in 0/0 whole: if what it reads is guarded, then there"),
     ],
 )
 def test_a_function_without_an_entry_is_told_what_became_of_it(
@@ -300,6 +300,20 @@ def test_a_function_without_an_entry_is_told_what_became_of_it(
     assert heading.text == f"no entry is of a function with {function!r} in its name"
     assert became in line.text
     assert line.moment
+
+
+def test_a_function_that_is_only_inlined_is_asked_about_in_what_it_is_inlined_into(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    path = tmp_path / "entryless.py"
+    path.write_text(ENTRYLESS)
+    recording = recorded(str(path))
+    told, answer, *_ = guarded_lines(recording, "SCALE", "scaled")
+    assert told.text == "scaled is not compiled by itself, but inlined: this is about whole"
+    assert answer.text == "0/0 whole: SCALE is guarded: it must be 2.0"
+    again = [line.text for line in recompile_lines(recording, "scaled")]
+    assert again[0] == told.text
+    assert "none was compiled" not in again[1]
 
 
 def uses(recording: Recording, wanted: str, entry: str = "") -> list[GuardUse]:

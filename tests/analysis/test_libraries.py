@@ -3,14 +3,19 @@ many of them."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from stepper.analysis.break_lines import break_lines
+from stepper.analysis.conditions import decided_by
 from stepper.analysis.failed_lines import failed_lines
+from stepper.analysis.guard_lines import guarded_lines
+from stepper.analysis.guard_uses import entries
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.shapes import sizes
 from stepper.recording.reader import Recording
 
 Recorded = Callable[..., Recording]
@@ -35,6 +40,13 @@ def outermost(call): return outer(call)
 def outer(call): return middle(call)
 def middle(call): return inner(call)
 def inner(call): return call()
+
+class Counter:
+    def __init__(self):
+        self.updates = 0
+    def update(self, x):
+        self.updates += 1
+        return x * self.updates
 """
 
 PROGRAM = """
@@ -56,6 +68,15 @@ for size in (5, 6):
 
 for function in (library.first, library.second, library.third, library.fourth):
     torch.compile(function, backend="eager")(torch.ones(2))
+
+counter = library.Counter()
+
+@torch.compile(backend="eager")
+def counted(x):
+    return counter.update(x)
+
+for _ in range(3):
+    counted(torch.ones(2))
 
 @torch.compile(backend="eager", fullgraph=True)
 def fails(x):
@@ -80,12 +101,33 @@ def recording(recorded: Recorded, program: Callable[[str], str]) -> Recording:
 
 def test_nobody_is_told_to_change_a_librarys_line(recording: Recording) -> None:
     lines = [line.text.strip() for line in recompile_lines(recording)]
-    named, own = (line for line in lines if line.startswith("advice:"))
+    advice = [line for line in lines if line.startswith("advice:")]
+    named, own, counted = (
+        next(line for line in advice if at in line)
+        for at in ("library.py:7 ", "program.py:13 ", "program.py:25 ")
+    )
+    assert len(advice) == 3
     assert "until library.py:7 in forward needs its value" in named
     assert named.endswith("hand over few values of it, since that line is a library's, and so is "
                           "the compiled function.")  # fmt: skip
     assert "program.py:13 in own needs its value" in own
     assert "take it out of the compiled function" in own
+    assert "A library changes it, in what the compiled function calls at" in counted
+    assert counted.endswith("program.py:25 in counted: make that call outside of it.")
+
+
+def test_what_is_said_of_several_entries_alike_is_said_once(recording: Recording) -> None:
+    first, *others = guarded_lines(recording, "library.written", "own")
+    assert re.match(r"\d/0, \d/1 own: only the code of library.written is guarded", first.text)
+    assert not any(re.match(r"\d/\d", line.text) for line in others)
+
+
+def test_a_length_of_a_container_is_no_condition_on_sizes(recording: Recording) -> None:
+    """It is written like one, and torch has fixed other numbers in the same entry."""
+    own = next(item for item in entries(recording) if item.name == "own")
+    known = [*sizes(recording, own)]
+    assert known[0].value == "5"
+    assert not decided_by(known, "len(L['x'].names) != 1")
 
 
 def test_functions_that_were_skipped_alike_are_told_together(recording: Recording) -> None:

@@ -47,6 +47,7 @@ from tests.answers import (  # noqa: F401
     swept_thirteenth,
     swept_twelfth,
     swept_twentieth,
+    swept_twentyfifth,
     swept_twentyfirst,
     swept_twentyfourth,
     swept_twentysecond,

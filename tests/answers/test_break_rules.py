@@ -36,6 +36,7 @@ AGAINST = {
     "manager": "allocated_memory",
     "entered by a stack": "module_made_inside",
     "library": "module_made_inside",
+    "unreached": "size_from_data",
     "does not hold": "asserted_on_data",
     "torch decides": "divergence_that_checks",
     "lacking": "missing_key",
