@@ -347,6 +347,7 @@ IN_ANALYSIS = {
     },
     "shape_lines.py": {
         "": "torch's: an expression of symbols",
+        "_about_each": "torch's: the source of a number",
         "_born": "torch's: the source of a number",
         "_made_inside": "torch's: an expression of symbols",
         "_replaced": "torch's: an expression of symbols",
@@ -376,6 +377,7 @@ IN_ANALYSIS = {
         "installed": "torch's sources",
         "_no_longer_one": "the compiler's: a guard's code",
     },
+    "told_once.py": {"told_once": "ours: the id that a title begins with"},
     "trace_formats.py": {"_text": "any name, put on one line"},
     "value_rules.py": {
         "_fixing": "the compiler's: a condition",

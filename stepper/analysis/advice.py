@@ -15,7 +15,7 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import has_computed, slots
 from stepper.analysis.recompile_series import History, Series
 from stepper.analysis.shapes import Size, in_sources, same, size_of, symbols_at
-from stepper.analysis.sites import called_at, made_at, program_line, site_at
+from stepper.analysis.sites import called_at, made_at, program_line, site_at, way_to
 from stepper.analysis.sources import path_of, unscoped
 from stepper.analysis.walks import own_cells
 from stepper.analysis.wanted import Wanted, symbolic, wanted_by
@@ -290,8 +290,11 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def call_that_changes(self, effect: SideEffect) -> str:
         """`place_inside` where the line that makes the change is a library's, so that nobody does
         it otherwise, but calls it elsewhere; empty: it is the program's own."""
-        site = site_at(self.recording, made_at(self.recording, effect.moment))
-        by_a_library = site is not None and is_installed(site.line.place.filename)
+        way = way_to(self.recording, made_at(self.recording, effect.moment))
+        own = next((each for each in way if not is_installed(each.line.place.filename)), None)
+        # What sets an attribute of a module leads through a method of torch's, too.
+        called = own is not None and "CALL" in own.instruction.opname
+        by_a_library = called and own is not way[0]
         return self.place_inside(effect) if by_a_library else ""
 
     def sizes_of(self, source: str) -> list[Size]:

@@ -372,9 +372,8 @@ def _unreached(broken: Broken) -> Remedy | None:
     setting = _setting(broken) if broken.unreached else ""
     if not setting:
         return None
-    unless = _ONLY_COMPUTED.get(setting, "").removeprefix(",")
     words = "nothing in the program but a setting, as the function that is compiled is a library's"
-    return Remedy(f"{words}, too:{unless} {{setting}}", setting)
+    return Remedy(f"{words}, too{_ONLY_COMPUTED.get(setting, ':')} {{setting}}", setting)
 
 
 def _of_each(broken: Broken) -> Remedy | None:

@@ -396,6 +396,18 @@ def _only_left(looked_at: Mapping[str, set[str]], source: str) -> Left | None:
         group |= {name for each in used for name in looked_at[each]}
     if len(used) < 2 or not all(map(_SIZES.fullmatch, group)):
         return None
+    value = _one_value(used, group, source)
+    if value is None:
+        return None
+    for each in used:  # those that say nothing new are none to blame
+        needed = [other for other in used if other is not each]
+        if _one_value(needed, group, source) == value:
+            used = needed
+    return Left(value, tuple(used))
+
+
+def _one_value(used: Sequence[str], group: set[str], source: str) -> float | None:
+    """The only value that these conditions leave; None: there are more, or too many to try."""
     parts = [part for each in used for part in comparisons(each)]
     ranges = {name: found for name in group if (found := _range_in(parts, name)) is not None}
     if math.prod(map(len, ranges.values())) > _MOST_POINTS:
@@ -409,7 +421,9 @@ def _only_left(looked_at: Mapping[str, set[str]], source: str) -> Left | None:
             return None
         if all(holds(each, at) is not False for each in used):
             left.add(at[source])
-    return Left(left.pop(), tuple(used)) if len(left) == 1 else None
+        if len(left) > 1:
+            return None
+    return left.pop() if left else None
 
 
 def left_by(guards: Iterable[Guard], source: str) -> Left | None:
@@ -448,5 +462,6 @@ def _equal_to(part: str) -> tuple[str, str] | None:
     match ast.parse(part, mode="eval").body:
         case ast.Compare(left=left, ops=[ast.Eq()], comparators=[right]):
             name = ast.unparse(left)
-            return (name, ast.unparse(right)) if _SIZES.fullmatch(name) else None
+            itself = _SIZES.fullmatch(name) and expressions_in(name) == {name}  # not one less
+            return (name, ast.unparse(right)) if itself else None
     return None

@@ -45,11 +45,11 @@ def inlined_lines(recording: Recording, function: str) -> Iterator[Line]:
     """Say of what is answered where functions of that name are only inlined into others; none:
     one that is compiled has the name, or none has."""
     into = inlined_as_meant(recording, function) if function else {}
-    newest = {item.code: item for item in compilations(recording) if item.code in into}
-    names = [*dict.fromkeys(label for labels in into.values() for label in labels)]
-    if newest:
-        first, *_ = newest.values()
-        whole = _few([compiled_name(recording, item) for item in newest.values()])
+    names = sorted({label for labels in into.values() for label in labels})
+    items = [item for item in compilations(recording) if item.id in into]
+    if items:
+        first, *_ = items
+        whole = _few([*dict.fromkeys(compiled_name(recording, item) for item in items)])
         one = len(names) == 1
         own = "is not compiled by itself" if one else "are not compiled by themselves"
         text = f"{_few(names)} {own}, but inlined: this is about {whole}"

@@ -20,7 +20,7 @@ from stepper.analysis.sites import Site, in_torch, made_at, text_at, way_to
 from stepper.analysis.walks import compilations
 from stepper.analysis.written_inside import IN_PLACE, written_inside
 from stepper.client.frame_names import compiled_name
-from stepper.client.meant import is_meant
+from stepper.client.meant import is_meant, is_named
 from stepper.client.text import plural
 from stepper.model.failure import OUTSIDE, FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
@@ -152,11 +152,16 @@ def failures(recording: Recording, function: str = "", *, after: int = 0) -> lis
         function: only those of functions with this in their name; empty: all.
         after: only those of walks after this one.
     """
-    return [
+    every = [
         each
         for each in recording.derived(_every)
-        if (each.translation is None or each.translation.id > after)
-        and _is_of(recording, each, function)
+        if each.translation is None or each.translation.id > after
+    ]
+    own = [each for each in every if _is_of(recording, each, function)]
+    return own or [
+        each
+        for each in every
+        if each.translation is not None and is_meant(recording, each.translation, function)
     ]
 
 
@@ -232,7 +237,7 @@ def instead(recording: Recording, function: str = "", *, after: int = 0) -> str:
 def _is_of(recording: Recording, failed: Failed, function: str) -> bool:
     item = failed.translation
     named = any(function.lower() in name.lower() for name in (failed.name, failed.shown))
-    return named or (item is not None and is_meant(recording, item, function))
+    return named or (item is not None and is_named(recording, item, function))
 
 
 def said_inside(message: str) -> tuple[str, str] | None:

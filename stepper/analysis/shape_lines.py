@@ -10,14 +10,14 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import cache, partial
 from typing import NamedTuple
 
-from stepper.analysis.conditions import SHAPE_ENV, Left, left_by, of_range
+from stepper.analysis.conditions import SHAPE_ENV, Left, decided_by, left_by, of_range
 from stepper.analysis.entryless import inlined_lines
 from stepper.analysis.guard_kinds import aspects_of
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.guarded import Guarded, asked, asked_of
 from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.line import Line
-from stepper.analysis.shapes import Size, Symbol, in_sources, size_of, sizes, symbols_at
+from stepper.analysis.shapes import Size, Symbol, cause_of, in_sources, size_of, sizes, symbols_at
 from stepper.analysis.sites import made_at, program_line, site_at, way_to
 from stepper.analysis.sources import PARAMETER, Path, path_of, spelled, unscoped
 from stepper.analysis.told_once import told_once
@@ -51,6 +51,8 @@ _NUMBERS = (
 _CELL = "CellVariable"
 _MOST_CONDITIONS = 8
 _MOST_LATE = 12
+_MOST_NAMES = 8
+_ITEM = ".item()"
 _MOST_FRAMES = 100
 """Calls of a translation whose locals are looked at."""
 _NOT_OVER = {
@@ -123,24 +125,44 @@ def _nothing(recording: Recording, expression: str, function: str) -> str:
 
 def _overview(recording: Recording, items: list[Translation]) -> Iterator[Line]:
     """First what was fixed, then how many sizes are free."""
-    for item in items:
-        fixed: list[tuple[Size, Left | None]] = []
-        free: list[Size] = []
-        for size in sizes(recording, item):
-            left = _left(recording, size)
-            if size.value or left is not None:
-                fixed.append((size, left))
-            else:
-                free.append(size)
-        for size, left in fixed:
-            yield from _size_lines(recording, size, left)
-        if free:
-            names = ", ".join(_free_name(recording, size) for size in free)
-            title = compiled_title(recording, item)
-            text = f"{title}: {plural(len(free), 'size')} free: {names}"
-            yield Line(text, item.first_moment, "dim")
-        yield from _undecided(recording, item)
-        yield from _late(recording, item)
+    answers = ((item, lines) for item in items for lines in _about_each(recording, item))
+    yield from told_once(answers)
+
+
+def _about_each(recording: Recording, item: Translation) -> Iterator[list[Line]]:
+    """The lines about each size that was fixed, or several that were by one line for one operator,
+    about those that are free, and about what was decided otherwise."""
+    fixed: dict[object, list[tuple[Size, Left | None]]] = {}
+    free: list[Size] = []
+    for size in sizes(recording, item):
+        left = _left(recording, size)
+        if size.value or left is not None:
+            cause = None if left is not None else cause_of(size)
+            by: object = id(size)
+            if cause is not None and cause.program_stack:
+                by = cause.program_stack[-1], cause.target, size.value
+            fixed.setdefault(by, []).append((size, left))
+        else:
+            free.append(size)
+    for first, *others in fixed.values():
+        lines = [*_size_lines(recording, *first)]
+        if others:
+            names = _in_short([spelled_inside(recording, item, size.source) for size, _ in others])
+            text = f"  likewise {names}, by the same line for the same operator"
+            lines.append(Line(text, item.first_moment))
+        yield lines
+    if free:
+        free.sort(key=lambda size: size.source.endswith(_ITEM))  # of modules there are many
+        names = _in_short([_free_name(recording, size) for size in free])
+        text = f"{compiled_title(recording, item)}: {plural(len(free), 'size')} free: {names}"
+        yield [Line(text, item.first_moment, "dim")]
+    yield [*_undecided(recording, item)]
+    yield [*_late(recording, item)]
+
+
+def _in_short(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _free_name(recording: Recording, size: Size) -> str:
@@ -446,8 +468,18 @@ def _size_lines(
         return
     asked = [each for each in symbol.conditions if each.kind is not ShapeStepKind.UNDECIDED]
     steps = {step.id: step for step in (*size.fixed_by, *asked)}
-    # What made it what it is is told whole; where all of them together leave one value, all do.
-    causes = steps if left is not None else {step.id for step in size.fixed_by}
+    # What made it what it is is told whole.
+    causes = {step.id for step in size.fixed_by}
+    if left is not None:
+        known = [*sizes(recording, item)]
+        decided = [decided_by(known, each) for each in left.conditions]
+        # All that leave a range have a part in it; of others each says the whole condition.
+        behind = [
+            step for each in decided for step in (each if all(map(of_range, each)) else each[:1])
+        ]
+        steps |= {step.id: step for step in behind}
+        causes = {step.id for step in behind} or {*steps}
+        steps = {id: steps[id] for id in causes}
     # The later ones leave less: what follows from those before is not asked again.
     rest = sorted((id for id in steps if id not in causes), reverse=True)
     told = {*causes, *rest[: max(0, _MOST_CONDITIONS - len(causes))]}
@@ -508,7 +540,7 @@ def _born(recording: Recording, size: Size, symbol: Symbol) -> Iterator[Line]:
     why = WHY.get(born.why, "")
     if born.why is Why.AUTOMATIC and before is None:
         why = "the compiler made it one; by which of its rules is not recorded"
-        if size.source.endswith(".item()"):
+        if size.source.endswith(_ITEM):
             why = "the tensor holds one number, which torch reads when it takes the tensor"
     if born.why is Why.DYNAMIC and recording.facts.capabilities.dynamo_config:
         why += " (assume_static_by_default is off)"

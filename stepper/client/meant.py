@@ -8,6 +8,7 @@ means the wrapper's, rather than nothing.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 from stepper.client.frame_names import compiled_name
 from stepper.model.trace import Phase, Translation
@@ -23,14 +24,12 @@ def is_named(recording: Recording, item: Translation, function: str) -> bool:
 
 def is_meant(recording: Recording, item: Translation, function: str) -> bool:
     """Whether somebody who asks about functions with this in their name means a walk's."""
-    if is_named(recording, item, function):
-        return True
-    return item.code in recording.derived(_Inlining).into(function)
+    return is_named(recording, item, function) or recording.derived(_Inlining).has(item, function)
 
 
-def inlined_as_meant(recording: Recording, function: str) -> Mapping[int, tuple[str, ...]]:
-    """The names of functions with this in theirs that are only inlined, by the code of what they
-    are inlined into; none: a function that is compiled by itself has the name, or none at all."""
+def inlined_as_meant(recording: Recording, function: str) -> Mapping[int, set[str]]:
+    """The names of functions with this in theirs that are only inlined, by the translation into
+    which; none: a function that is compiled by itself has the name, or none at all."""
     return recording.derived(_Inlining).into(function)
 
 
@@ -40,30 +39,41 @@ class _Inlining:
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
         self._walks = recording.translations()
-        self._known: dict[str, Mapping[int, tuple[str, ...]]] = {}
-        self._labels: dict[int, set[str]] | None = None
+        self._known: dict[str, Mapping[int, set[str]]] = {}
+        self._codes: dict[str, set[int]] = {}
 
-    def into(self, function: str) -> Mapping[int, tuple[str, ...]]:
+    def has(self, item: Translation, function: str) -> bool:
+        """Whether a function with this in its name is only inlined, and into this walk; into each
+        of its code, where what is inlined is seen of its translations alone."""
+        if item.phase is Phase.TRANSLATE:
+            return item.id in self.into(function)
+        if function not in self._codes:
+            into = self.into(function)
+            translated = [each for each in self._walks if each.phase is Phase.TRANSLATE]
+            others = {each.code for each in translated if each.id not in into}
+            self._codes[function] = {each.code for each in translated if each.id in into} - others
+        return item.code in self._codes[function]
+
+    def into(self, function: str) -> Mapping[int, set[str]]:
         """See `inlined_as_meant`."""
         if function not in self._known:
             named = any(is_named(self._recording, item, function) for item in self._walks)
             self._known[function] = {} if named else self._inlined(function.lower())
         return self._known[function]
 
-    def _inlined(self, wanted: str) -> Mapping[int, tuple[str, ...]]:
-        if self._labels is None:
-            self._labels = self._read()
+    def _inlined(self, wanted: str) -> Mapping[int, set[str]]:
         found = {
-            code: tuple(sorted(label for label in labels if wanted in label.lower()))
-            for code, labels in self._labels.items()
+            id: {label for label in labels if wanted in label.lower()}
+            for id, labels in self._labels.items()
         }
-        return {code: labels for code, labels in found.items() if labels}
+        return {id: labels for id, labels in found.items() if labels}
 
-    def _read(self) -> dict[int, set[str]]:
-        labels: dict[int, set[str]] = {}
-        for item in self._walks:
-            if item.phase is Phase.TRANSLATE:
-                codes = {frame.code for frame in self._recording.frames_inlined(item.id)[1:]}
-                names = {self._recording.code(code).label for code in codes}
-                labels.setdefault(item.code, set()).update(names)
-        return labels
+    @cached_property
+    def _labels(self) -> dict[int, set[str]]:
+        return {item.id: self._inlined_into(item) for item in self._walks}
+
+    def _inlined_into(self, item: Translation) -> set[str]:
+        if item.phase is not Phase.TRANSLATE:
+            return set()
+        codes = {frame.code for frame in self._recording.frames_inlined(item.id)[1:]}
+        return {self._recording.code(code).label for code in codes}

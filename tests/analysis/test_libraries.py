@@ -10,11 +10,12 @@ from pathlib import Path
 import pytest
 
 from stepper.analysis.break_lines import break_lines
-from stepper.analysis.conditions import decided_by
+from stepper.analysis.conditions import Left, decided_by, only_left
 from stepper.analysis.failed_lines import failed_lines
 from stepper.analysis.guard_lines import guarded_lines
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.recompile_lines import recompile_lines
+from stepper.analysis.shape_lines import shape_lines
 from stepper.analysis.shapes import sizes
 from stepper.recording.reader import Recording
 
@@ -146,3 +147,33 @@ def test_a_long_way_through_a_library_is_told_in_short(recording: Recording) -> 
         "called by … 2 more calls in libraries",
         "called by library.py:17 in outermost",
     ]
+
+
+NORMS = """
+import torch
+
+norms = torch.nn.Sequential(*(torch.nn.LayerNorm(2) for _ in range(3)))
+compiled = torch.compile(norms, backend="eager", dynamic=True)
+for gradients in (True, False):
+    with torch.set_grad_enabled(gradients):
+        compiled(torch.ones(3, 2))
+"""
+
+
+def test_numbers_of_layers_that_are_fixed_alike_are_told_together(
+    recorded: Recorded, program: Callable[[str], str]
+) -> None:
+    lines = [line.text for line in shape_lines(recorded(program(NORMS)))]
+    (fixed,) = (line for line in lines if "eps is 1e-05" in line)
+    assert fixed.startswith("0/0, 0/1 Sequential")
+    (alike,) = (line for line in lines if line.startswith("  likewise"))
+    assert alike == "  likewise self[1].eps, self[2].eps, by the same line for the same operator"
+
+
+def test_what_one_condition_leaves_is_seen_among_others() -> None:
+    size = "L['x'].size()[1]"
+    within = f"33 <= {size} and {size} <= 257"
+    equal = f"(((-1) + {size}) / 16) == 2.0"
+    follows = f"((-1) + {size}) == (16*(((-1) + {size}) // 16))"
+    left = only_left([within, equal, follows, f"{size} != L['y'].size()[0]"], size)
+    assert left == Left(33, (within, equal))
