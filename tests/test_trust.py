@@ -160,6 +160,7 @@ REACHES = {
     "client/placing.py: compile": "a file of this folder that the user typed, which is not run",
     "client/placing.py: open": "the path that the user typed",
     "client/process.py: os.kill": "a child",
+    "client/script_file.py: open": "the program that is run next, to see whether it is Python's",
     "client/terminal.py: os.open": "the terminal that was made for the program",
     "client/process.py: os.killpg": "a child",
     "client/process.py: os.posix_spawn": "see launch",

@@ -25,6 +25,7 @@ from stepper.client.paths import default_recording, default_session
 from stepper.client.process import Process, Reads
 from stepper.client.processes import Listener, Processes
 from stepper.client.program import program_file
+from stepper.client.script_file import NoScriptError, script_file
 from stepper.client.session import Session, number_breakpoints
 from stepper.client.terminal import PseudoTerminal
 from stepper.debuggee.registry import is_registered, no_engine
@@ -286,10 +287,10 @@ def command_line(spec: LaunchSpec, folder: str = "") -> list[str]:
     elif spec.kind == "code":
         command += ["-c", spec.target]
     else:
-        path = absolute(os.path.join(folder, spec.target))
-        if spec.target != "-" and not os.path.exists(path):
-            raise LaunchError(f"can't open file {path!r}: no such file")
-        command.append(spec.target)
+        try:
+            command.append(script_file(spec.target, folder))
+        except NoScriptError as error:
+            raise LaunchError(str(error)) from None
     return [*command, *spec.args]
 
 
