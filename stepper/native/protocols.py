@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from stepper.native.variables.base import Arguments, Keywords
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
-
     import torch
     import torch.fx
     from torch.fx.node import Argument
@@ -31,9 +31,35 @@ if TYPE_CHECKING:
     from stepper.native.guards.scope import GlobalState
     from stepper.native.polyfills import Polyfill
     from stepper.native.source import GuardSource, Source
-    from stepper.native.tracing.side_effects import SideEffects
+    from stepper.native.tracing.side_effects import SideEffects, State
     from stepper.native.tracing.symbolic_shapes import SymbolicShapes
     from stepper.native.variables.base import Guards, VariableTracker
+
+Modes = tuple[Callable[[], AbstractContextManager[object]], ...]
+"""What makes modes in which operators run, the outermost first."""
+
+
+@dataclass(frozen=True)
+class FirstCall:
+    """A call that is to be done before the frame; among the arguments of another: what it gives.
+
+    parts: the function, the names of its last arguments, and all of these.
+    """
+
+    parts: tuple[object, ...]
+
+
+class Found(NamedTuple):
+    """What is known of a first call.
+
+    found: what it gives, as it has been interpreted.
+    modes: what makes the modes in which it is called.
+    holds: what is in the objects that were made for it.
+    """
+
+    found: VariableTracker
+    modes: Modes
+    holds: State | None = None
 
 
 class GraphArg(NamedTuple):
@@ -81,7 +107,7 @@ class Output(Protocol):
     beside: bool
     calls_program: bool
     broken: bool
-    modes: tuple[Callable[[], AbstractContextManager[object]], ...]
+    modes: Modes
     exits: tuple[tuple[VariableTracker, VariableTracker], ...]
     transforms: tuple[object, ...]
 
@@ -141,6 +167,23 @@ class Output(Protocol):
     def attach(self, graph: torch.fx.Graph) -> torch.fx.Proxy:
         """See `tracing.output_graph.OutputGraph`."""
         ...
+
+    called_first: dict[FirstCall, Found]
+
+    def is_untouched(self) -> bool:
+        """See `tracing.output_graph.OutputGraph`."""
+        ...
+
+    def has_to_be_whole(self) -> bool:
+        """See `tracing.output_graph.OutputGraph`."""
+        ...
+
+    def active_modes(self) -> Modes:
+        """See `tracing.output_graph.OutputGraph`."""
+        ...
+
+    def note_first_call(self, call: FirstCall, found: Found) -> None:
+        """See `tracing.output_graph.OutputGraph`."""
 
     def may_prepare(self) -> bool:
         """See `tracing.output_graph.OutputGraph`."""

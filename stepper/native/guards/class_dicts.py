@@ -18,6 +18,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable
 from types import (
+    BuiltinFunctionType,
     GetSetDescriptorType,
     MappingProxyType,
     MemberDescriptorType,
@@ -26,6 +27,7 @@ from types import (
 )
 from typing import Any, NamedTuple
 
+from stepper import _C
 from stepper.native.exc import unimplemented
 from stepper.native.library import is_library
 from stepper.support.words import Classes, class_name, one_of
@@ -159,7 +161,8 @@ _PLAIN = Classes(type(None), bool, int, float, str)
 
 def has_finalizer(value: object) -> bool:
     """Whether it matters when the value dies: it has a `__del__`, or is, or has, a weak reference
-    that tells somebody (but for what a library keeps of it). What is read is not noted."""
+    that tells somebody (but for what a library keeps of it, and our own entries that end with it).
+    What is read is not noted."""
     if type(value) in _PLAIN:  # each cached call asks, and mostly of these
         return False
     order = _MRO.__get__(type(value)) or ()
@@ -167,12 +170,19 @@ def has_finalizer(value: object) -> bool:
     return told or any("__del__" in class_dict(each) for each in order)
 
 
+_OF_ENTRIES = (_C.__name__, "Lifeline")
+"""Whose method is told when a value dies that an entry is to end with."""
+
+
 def _tells(reference: object) -> bool:
     if not issubclass(type(reference), weakref.ReferenceType):  # a proxy: it answers for the object
         return False
     callback = weakref.ReferenceType.__dict__["__callback__"].__get__(reference)
     code = getattr(callback, "__code__", None)
-    return callback is not None and not (code and is_library(code.co_filename))
+    if callback is None or (code and is_library(code.co_filename)):
+        return False
+    owner = type(callback.__self__) if type(callback) is BuiltinFunctionType else object
+    return (module_of(owner), class_name(owner)) != _OF_ENTRIES
 
 
 def lookup(cls: type, name: str) -> object:

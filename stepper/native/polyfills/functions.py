@@ -8,6 +8,7 @@ import functools
 import inspect
 import math
 import operator
+import pickle
 import types
 from operator import gt, lt
 from typing import Any
@@ -207,6 +208,16 @@ def _group_tensors(tensorlistlist, with_indices, /):
     if len(groups) != 1 or len(tensorlistlist) != 1:
         refuse()  # the order of groups is that of a hash table
     return groups
+
+
+_NOTHING_PICKLED = pickle.dumps({})
+
+
+@stands_for(FUNCTIONS, pickle.dumps)
+def _dumps(value, /, *others, **options):
+    if type(value) is not dict or value or others or options:
+        refuse()  # which of its parts are one object is in it, too
+    return _NOTHING_PICKLED
 
 
 NEW_OBJECT = vars(copyreg)["__newobj__"]

@@ -42,6 +42,7 @@ from stepper.native.trace_rules import give_up
 from stepper.native.tracing.output_graph import OutputGraph
 from stepper.native.tracing.plan import Plan
 from stepper.native.tracing.symbolic_convert import InstructionTranslator
+from stepper.native.variables.cached_function import to_be_called_before
 from stepper.native.variables.numpy_arrays import is_of_array
 from stepper.native.versions import OF_MODES, end_modes, set_grad_enabled, tracing_shapes
 from stepper.native.watching import WATCHING, TranslationWatcher
@@ -170,6 +171,9 @@ class Translation:
 
     def graph_broke(self, tx: InstructionTranslator, inst: Instruction, reason: str) -> None:
         """The graph is broken before an instruction: have the code written that goes on there."""
+        own_variables = copies_its_variables(self.code)  # what goes on has others
+        if not (self.nopython or own_variables):
+            self._call_before()
         self.output.broken = True
         if config.verbose:
             log.info("graph break in %s line %s: %s", self.code.co_name, inst.starts_line, reason)
@@ -180,13 +184,19 @@ class Translation:
             raise Unsupported(
                 f"{reason}\n  at {self.code.co_filename}:{inst.starts_line} in {self.code.co_name}"
             )
-        if copies_its_variables(self.code):  # what goes on has other variables
+        if own_variables:
             raise SkipFrame(f"it may read its own frame (locals), and {reason}")
         write_break(tx, inst)
 
     def returned(self, tx: InstructionTranslator) -> None:
         """The frame returns: have the code written that does."""
+        self._call_before()
         compile_return(tx)
+
+    def _call_before(self) -> None:
+        """Begin again, where what first calls give is to be there before."""
+        if self.output.called_first:
+            raise to_be_called_before(self.output.called_first)
 
     def compile_graph(self, nodes: list[torch.fx.Node]) -> Callable[..., object]:
         """Have the backend compile the graph, which gives these nodes."""

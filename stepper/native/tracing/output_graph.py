@@ -16,6 +16,7 @@ import itertools
 import operator
 import warnings
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
@@ -29,7 +30,7 @@ from stepper.native.guards.class_dicts import Consulted, module_of
 from stepper.native.guards.guard import Guard
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import GlobalState
-from stepper.native.protocols import GraphArg
+from stepper.native.protocols import FirstCall, Found, GraphArg, Modes
 from stepper.native.source import GuardSource, Source
 from stepper.native.tracing.random_draws import NotingFakeTensorMode
 from stepper.native.tracing.side_effects import SideEffects
@@ -73,7 +74,6 @@ from stepper.support.outside import comes_from_outside
 from stepper.support.words import class_name, one_of
 
 if TYPE_CHECKING:
-    from contextlib import AbstractContextManager
     from types import CodeType
 
     from torch.fx.node import Argument
@@ -181,7 +181,7 @@ class OutputGraph:
         self.grad_enabled = state.grad_enabled
         self.inference = state.inference
         """Whether inference mode is active. Operators run on fake tensors outside of it."""
-        self.modes: tuple[Callable[[], AbstractContextManager[object]], ...] = ()
+        self.modes: Modes = ()
         """What makes the modes in which operators run, beside the gradient mode."""
         self.exits: tuple[tuple[VariableTracker, VariableTracker], ...] = ()
         """The exit functions of contexts that code has entered and is to leave, behind that of what
@@ -191,6 +191,8 @@ class OutputGraph:
         self.bodies: dict[str, torch.fx.GraphModule] = {}
         """Graphs that operators are given."""
         self._erased: set[torch.fx.Node] = set()
+        self.called_first: dict[FirstCall, Found] = {}
+        """First calls of functions that keep their results; see `variables.cached_function`."""
         self.consulted = Consulted()
         """What was found in classes."""
         self._inputs: torch.fx.Node | None = None
@@ -567,13 +569,31 @@ class OutputGraph:
             raise unimplemented(reason, kind=break_kinds.NO_TENSOR)
         return wrap_constant(value, guards)
 
-    def may_prepare(self) -> bool:
-        """Whether something can be done before the frame: it has to be one graph, and nobody could
-        tell, since nothing has been drawn, changed or set so far."""
-        set_ = self.modes or self.grad_enabled != self.state.grad_enabled
+    def is_untouched(self) -> bool:
+        """Whether nobody could tell if something were done before the frame that changes nothing:
+        nothing has been drawn or changed so far."""
         changed = not all(each.is_repeated for each in self.side_effects.changed.values())
-        done = set_ or self.fake_mode.draws or self.altered or changed
-        return self.translation.nopython and not done
+        written = self.altered or self.mutates_inputs
+        transformed = self.transforms or self.inference != self.state.inference
+        return not (self.fake_mode.draws or written or changed or transformed)
+
+    def may_prepare(self) -> bool:
+        """Whether something can be done before the frame: it has to be one graph, and no mode is
+        set, too."""
+        set_ = self.modes or self.grad_enabled != self.state.grad_enabled
+        return self.has_to_be_whole() and self.is_untouched() and not set_
+
+    def has_to_be_whole(self) -> bool:
+        """Whether the frame has to be one graph."""
+        return self.translation.nopython
+
+    def note_first_call(self, call: FirstCall, found: Found) -> None:
+        """A function that keeps its results is called with these arguments for the first time."""
+        self._remember(self.called_first, call, found)
+
+    def active_modes(self) -> Modes:
+        """What makes the modes that are active here."""
+        return *self.modes, partial(torch.set_grad_enabled, self.grad_enabled)
 
     @property
     def is_empty(self) -> bool:

@@ -26,6 +26,8 @@ from stepper.native.variables.base import (
 )
 
 _MISSING: object = object()
+State = tuple[int, int, dict[tuple[MutationType, str], object]]
+"""What is in the objects that were made between two others, of which the births are before it."""
 Told = Callable[["VariableTracker", str, "VariableTracker | None"], None]
 
 
@@ -117,6 +119,26 @@ class SideEffects:
         """The names of all that was stored in the object."""
         key = owner.mutation_type
         return frozenset(() if key is None else self.attributes.get(key, {}))
+
+    def made_since(self, begun: MutationType) -> State:
+        """What is in the objects that the frame has made since then."""
+        ended = MutationType()
+        return begun.born, ended.born, self._contents(begun.born, ended.born)
+
+    def is_still(self, state: State | None) -> bool:
+        """Whether nothing has been changed of what these objects held."""
+        return state is None or self._contents(*state[:2]) == state[2]
+
+    def _contents(self, first: int, last: int) -> dict[tuple[MutationType, str], object]:
+        """What is in the objects that were made between two others."""
+        found: dict[tuple[MutationType, str], object] = {}
+        for key, newest in self.newest.items():
+            if first < key.born < last:
+                found[key, ""] = newest
+        for key, stored in self.attributes.items():
+            if first < key.born < last:
+                found.update({(key, name): value for name, value in stored.items()})
+        return found
 
     @property
     def pending(self) -> bool:

@@ -2,10 +2,14 @@
 
 A result that is kept is a value that was there before like any other: it is found in the cache, by
 the arguments, and guarded there. What the call itself does, to count it and to note that the result
-was used, is a pending change: the function is called where others are done, and finds the same. The
-first call with some arguments is left to Python, and once it has been done, the frame is captured
-anew; where the program has asked for one graph, it is done before the frame, as lazy modules are
-made ready (`variables.lazy_module`).
+was used, is a pending change: the function is called where others are done, and finds the same.
+
+At the first call with some arguments there is no result yet. It is called before the frame, as lazy
+modules are made ready (`variables.lazy_module`), and the translation begins again and finds it, if
+nobody can tell: nothing has been changed so far, and the function itself, which is interpreted to
+see that, changes nothing; or the program has asked for one graph. Such a call has been counted, and
+is not done once more. Any other is left to Python, and once it has been done, the frame is captured
+anew.
 """
 
 from __future__ import annotations
@@ -16,20 +20,23 @@ import functools
 import gc
 import itertools
 import math
-from collections.abc import Callable, Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 import torch
 
 from stepper import _C
-from stepper.native.exc import PrepareFirst, unimplemented
+from stepper.native.exc import PrepareFirst, Unsupported, let_go_of_frames, unimplemented
 from stepper.native.guards.class_dicts import lookup
 from stepper.native.guards.guard_builder import GuardBuilder
-from stepper.native.source import CallSource
+from stepper.native.protocols import FirstCall, Found
+from stepper.native.source import AttrSource, CallSource
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
     Keywords,
+    MutationType,
     VariableTracker,
     is_hashed_by_identity,
     tracker_class,
@@ -39,11 +46,11 @@ from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.support.words import class_name, one_of
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Translator
+    from stepper.native.protocols import Modes, Translator
 
 CACHED = type(functools.lru_cache(len))
 """The class of such functions."""
-_IN_KEYS = (int, str, bool, type(None), bytes, float)
+_IN_KEYS = (int, str, bool, type(None), bytes, float, torch.device)
 _TUPLES = (tuple, torch.Size)
 _ENTRY = "_lru_list_elem"
 """The name of the class of what a cache of limited size holds."""
@@ -71,20 +78,25 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         given = [tx.realize(each) for each in (*args, *kwargs.values())]
         names = tuple(kwargs)
-        if not all(map(_is_key, given)):
+        firsts = tx.output.called_first
+        made = [_first_call_of(firsts, each) for each in given]
+        if not all(first or _is_key(each) for first, each in zip(made, given, strict=True)):
             raise self.refuse("a call")
-        try:
-            found = kept_result(self.value, names, *map(_value_of, given))
-        except LookupError:
-            raise self.first_call(tx, names, given) from None
+        if any(made):
+            values = [first or _value_of(each) for first, each in zip(made, given, strict=True)]
+            return self.first_call(tx, names, given, values)
+        values = [*map(_value_of, given)]
+        if is_new(self.value, names, *values):
+            return self.first_call(tx, names, given, values)
+        found = kept_result(self.value, names, *values)
         options = self.propagate(self, given)
         tx.output.chosen(options["guards"])
-        made = tx.build(self._asked(kept_result, names, given), found)
+        made_of = tx.build(self._asked(kept_result, names, given), found)
         pending = PendingCallVariable(
             self, names, mutation_type=AttributeMutationExisting(), **options
         )
         tx.output.side_effects.store_attr(pending, "arguments", TupleVariable(given, **options))
-        return made.with_guards(options["guards"])
+        return made_of.with_guards(options["guards"])
 
     def _asked(
         self,
@@ -96,23 +108,59 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
         return CallSource(self._source(), question, (names, *map(_operand_of, given)))
 
     def first_call(
-        self, tx: Translator, names: tuple[str, ...], given: list[VariableTracker]
-    ) -> Exception:
-        """To be raised where there is no result yet."""
-        call = self.value, names, *map(_value_of, given)
-        if tx.output.may_prepare() and call not in _CALLED_BEFORE:
-            return PrepareFirst(
-                functools.partial(_call_before, call),
-                f"{self.describe()} is called with new arguments",
-            )
+        self, tx: Translator, names: tuple[str, ...], given: Arguments, values: Sequence[object]
+    ) -> VariableTracker:
+        """What it gives where there is no result yet: only to see whether the rest is captured."""
+        call = FirstCall((self.value, names, *values))
+        output, effects = tx.output, tx.output.side_effects
+        if call in output.called_first:
+            return tx.realize(output.called_first[call].found)
+        as_given = all(effects.is_still(each.holds) for each in output.called_first.values())
+        if as_given and output.is_untouched() and call.parts not in _CALLED_BEFORE:
+            modes = output.active_modes()
+            if _keeps_one_more(self.value, len(output.called_first)):
+                begun = MutationType()
+                found = self._interpreted(tx, names, given)
+                if found is not None and output.is_untouched():
+                    holds = effects.made_since(begun)
+                    output.note_first_call(call, Found(found, modes, holds))
+                    return found
+            if output.has_to_be_whole():
+                raise to_be_called_before({**output.called_first, call: Found(self, modes)})
         why = unimplemented(f"the first call with these arguments of {self.describe()}")
-        source = self._asked(is_new, names, given)
-        why.at_break = lambda: tx.output.install_guard(source, GuardBuilder.EXPRESSION)
-        return why
+        if not any(isinstance(each, FirstCall) for each in values):
+            source = self._asked(is_new, names, given)
+            why.at_break = lambda: output.install_guard(source, GuardBuilder.EXPRESSION)
+        raise why
+
+    def _interpreted(
+        self, tx: Translator, names: tuple[str, ...], given: list[VariableTracker]
+    ) -> VariableTracker | None:
+        """What the function around which the cache is gives; None: nobody knows."""
+        wrapped = vars(self.value).get("__wrapped__")
+        if all(each is not wrapped for each in gc.get_referents(self.value)):
+            return None
+        output = tx.output
+        outside, output.called_first = (
+            output.called_first,
+            {},
+        )  # what it calls first it calls itself
+        inner = tx.build(AttrSource(self._source(), "__wrapped__"), wrapped)
+        place = len(given) - len(names)
+        named = dict(zip(names, given[place:], strict=True))
+        try:
+            return inner.call_function(tx, given[:place], named)
+        except Unsupported as error:  # or an exception of the program's
+            let_go_of_frames(error)
+            return None
+        finally:
+            output.called_first = outside
 
 
 _Call = tuple[Any, ...]
-"""A function, the names of its last arguments, and all of these."""
+
+
+_First = Mapping[FirstCall, Found]
 _CALLED_BEFORE: set[_Call] = set()
 """Calls that have been done before their frames, which are not to count twice."""
 _of_this_capture: list[_Call] = []
@@ -126,17 +174,65 @@ def end_capture(*, succeeded: bool) -> None:
     _of_this_capture.clear()
 
 
-def _call_before(call: _Call) -> None:
-    function, names, *args = call
-    _CALLED_BEFORE.add(call)
-    _of_this_capture.append(call)
-    with contextlib.suppress(Exception):  # the program is told that it is no graph
-        _call(function, names, args)
+def _first_call_of(calls: _First, value: VariableTracker) -> FirstCall | None:
+    """The first call that gives an object; None: it comes from elsewhere."""
+    if not isinstance(value, UserDefinedObjectVariable) or value.source is not None:
+        return None
+    if not is_hashed_by_identity(value.python_type()):
+        return None
+    return next(
+        (call for call, each in calls.items() if each.found.identity is value.identity), None
+    )
 
 
-def _call(function: Callable[..., object], names: tuple[str, ...], args: Sequence[object]) -> None:
+def to_be_called_before(calls: _First) -> PrepareFirst:
+    """To be raised where calls are to be done before the frame."""
+    function = next(iter(calls)).parts[0]
+    name = getattr(function, "__qualname__", class_name(type(function)))
+    modes = {call: each.modes for call, each in calls.items()}
+    prepare = functools.partial(_call_before, modes)
+    return PrepareFirst(prepare, f"{name} is called with new arguments")
+
+
+def _call_before(calls: Mapping[FirstCall, Modes]) -> None:
+    results: dict[object, object] = {}
+    with contextlib.suppress(Exception):  # it is called again, and the program is told
+        for first, modes in calls.items():
+            parts: _Call = tuple(results.get(each, each) for each in first.parts)
+            function, names, *args = parts
+            _CALLED_BEFORE.add(parts)
+            _of_this_capture.append(parts)
+            with contextlib.ExitStack() as stack:
+                for mode in modes:
+                    stack.enter_context(mode())
+                results[first] = _call(function, names, args)
+
+
+def _keeps_one_more(function: Callable[..., object], others: int) -> bool:
+    """Whether the cache of a function has room for one more result beside some others, and tells
+    arguments apart by what is equal only."""
+    told: Callable[[], dict[str, object]] = vars(function).get("cache_parameters", dict)
+    if getattr(told, "__code__", None) not in _tellers() or told()["typed"]:
+        return False
+    info = vars(CACHED)["cache_info"](function)
+    room: bool = info.maxsize is None or info.currsize + others < info.maxsize
+    return room
+
+
+@functools.cache
+def _tellers() -> list[types.CodeType]:
+    """The codes of what `lru_cache` lets a function tell its settings by."""
+    codes = [functools.lru_cache.__code__]
+    for code in codes:
+        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    return [each for each in codes if each.co_name == "<lambda>"]
+
+
+def _call(
+    function: Callable[..., object], names: tuple[str, ...], args: Sequence[object]
+) -> object:
     place = len(args) - len(names)
-    function(*args[:place], **dict(zip(names, args[place:], strict=True)))
+    return function(*args[:place], **dict(zip(names, args[place:], strict=True)))
 
 
 def _is_key(value: VariableTracker) -> bool:

@@ -42,6 +42,7 @@ from stepper.native.source import (
     GetItemSource,
     Source,
     instance_dict_of,
+    subclasses,
     type_of,
 )
 from stepper.native.variables import containers
@@ -71,6 +72,7 @@ from stepper.native.variables.builtin_methods import (
     METHODS_OF_C,
     BoundBuiltinMethod,
     GenericAliasVariable,
+    KnownCallVariable,
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.descriptors import (
@@ -94,6 +96,7 @@ from stepper.native.variables.exceptions import (
 from stepper.native.variables.functions import BaseUserFunctionVariable, UserMethodVariable
 from stepper.native.variables.instance_dict import InstanceDictVariable, store_in_dict
 from stepper.native.variables.iter import ask_length, iterate
+from stepper.native.variables.lists import ListVariable
 from stepper.native.variables.tensor import (
     StoredAttributesVariable,
     StructSequenceVariable,
@@ -171,6 +174,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if self.source is None:
             raise self.refuse(f"attribute {name}")
         kind = type(self.value)
+        if name == "__subclasses__" and lookup(kind, name) is type.__dict__[name]:
+            return KnownCallVariable(self._subclasses, guards=self.guards)
         if name in _FACTS and lookup(kind, name) is type.__dict__[name]:
             return tx.build(AttrSource(self.source, name), getattr(self.value, name))
         read = lookup(kind, "__getattribute__")
@@ -250,6 +255,18 @@ class UserDefinedClassVariable(UserDefinedVariable):
         if found is MISSING or is_data_descriptor(found) or not is_plain_attribute(found):
             raise self.refuse("an attribute")
         return tx.build(source, found)
+
+    def _subclasses(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        """A list of the classes that have it among their bases now."""
+        if args or kwargs or is_immutable(self.value):
+            raise self.refuse_method("__subclasses__")
+        found = subclasses(self.value)
+        source = CallSource(self._source(), subclasses)
+        guards = tx.output.install_guard(source, GuardBuilder.LIST_LENGTH, found) | self.guards
+        items = [tx.build(GetItemSource(source, at), each) for at, each in enumerate(found)]
+        guards |= self.propagate(items)["guards"]
+        tx.output.chosen(guards)
+        return ListVariable.new(items, guards)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether the class, or its own class, has an attribute of this name."""

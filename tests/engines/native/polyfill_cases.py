@@ -12,6 +12,7 @@ import inspect
 import itertools
 import math
 import operator
+import pickle
 import re
 import types
 from collections.abc import Callable
@@ -100,6 +101,10 @@ FUNCTIONS: dict[object, tuple[str, ...]] = {
         "f(5, documented)", "f(lambda: 0, documented).__annotations__",
         "f(lambda: 0, documented).__qualname__", "f(lambda: 0, documented).__module__",
         "getattr(f(lambda: 0, documented), '__type_params__', 0)",
+    ),
+    pickle.dumps: (
+        "f({})", "f(dict())", "f({'a': 1})", "f({}, 2)", "f({}, protocol=2)", "f([])", "f(5)",
+        "f(deque())",
     ),
     inspect.unwrap: (
         "f(documented) is documented", "f(twice_wrapped) is documented", "f(5)",

@@ -146,6 +146,150 @@ def test_once_it_has_been_called_the_frame_is_captured_anew() -> None:
     assert (sizes[0], sizes[-1], sizes.count(3)) == (1, 3, 1)
 
 
+class Recipe:
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+
+@functools.cache
+def recipe_of(pattern: str) -> Recipe:
+    return Recipe(len(pattern))
+
+
+@functools.lru_cache(64)
+def sizes_of(recipe: Recipe, shape: tuple[int, ...], by: int = 1) -> tuple[int, ...]:
+    return tuple(size * recipe.size * by for size in shape)
+
+
+@functools.cache
+def numbers(n: int) -> torch.Tensor:
+    return torch.ones(n) * recipe_of("inner" * n).size
+
+
+CHANGES = [1]
+
+
+@functools.cache
+def noted(n: int) -> int:
+    CHANGES.append(n)
+    return n
+
+
+@functools.lru_cache(2)
+def few(n: int) -> int:
+    return n + 1
+
+
+@functools.lru_cache(typed=True)
+def typed(n: float) -> float:
+    return n + 1
+
+
+@functools.cache
+def divided(n: int) -> float:
+    return 1 / n
+
+
+@functools.cache
+def grows() -> bool:
+    return torch.is_grad_enabled()
+
+
+def chained(x: Any, pattern: str) -> Any:
+    recipe = recipe_of(pattern)
+    sizes = sizes_of(recipe, tuple(x.shape)) + sizes_of(recipe, (2,), by=3)
+    return x + sizes[0] + sizes[-1], recipe is recipe_of(pattern)
+
+
+def of_tensors(x: Any, pattern: str) -> Any:
+    return x + numbers(len(pattern)).sum(), numbers(len(pattern)).requires_grad
+
+
+def not_before(x: Any, pattern: str) -> Any:
+    return x + noted(len(pattern)) + CHANGES[-1]
+
+
+def without_room(x: Any, pattern: str) -> Any:
+    return x + sum(few(n) for n in range(len(pattern) + 2))
+
+
+def by_kind(x: Any, pattern: str) -> Any:
+    return x + typed(len(pattern)) + typed(float(len(pattern)))
+
+
+def caught(x: Any, pattern: str) -> Any:
+    try:
+        return x + divided(len(pattern) - 1)
+    except ZeroDivisionError:
+        return x - 1
+
+
+def in_a_mode(x: Any, pattern: str) -> Any:
+    with torch.no_grad():
+        return x + grows() + recipe_of(pattern).size
+
+
+@functools.cache
+def listed(n: int) -> list[int]:
+    return [n]
+
+
+@functools.cache
+def counted(n: int) -> int:
+    return len(listed(n))
+
+
+def changed_between(x: Any, pattern: str) -> Any:
+    listed(len(pattern)).append(0)
+    return x + counted(len(pattern))
+
+
+def after_a_print(x: Any, pattern: str) -> Any:
+    y = x + recipe_of(pattern).size
+    print(end="")
+    return y + sizes_of(recipe_of(pattern), (1,))[0]
+
+
+WITH_FIRST_CALLS = [
+    chained, of_tensors, not_before, without_room, by_kind, caught, in_a_mode, after_a_print,
+    changed_between,
+]  # fmt: skip
+KEPT = (recipe_of, sizes_of, numbers, noted, few, typed, divided, grows, listed, counted)
+
+
+@pytest.mark.parametrize(
+    ("f", "nopython"),
+    [(f, False) for f in WITH_FIRST_CALLS] + [(f, True) for f in (chained, of_tensors, in_a_mode)],
+)
+def test_first_calls_are_as_in_eager(f: Callable[..., Any], nopython: bool) -> None:
+    seen = []
+    for compiled in (False, True):
+        for each in KEPT:
+            each.cache_clear()
+        CHANGES[:] = [1]
+        call = native.optimize(run_graph, nopython=nopython)(f) if compiled else f
+        told = []
+        for pattern in ("a", "bb", "a", "ccc"):
+            result = repr(call(torch.ones(2), pattern))
+            told.append((result, [each.cache_info() for each in KEPT], [*CHANGES]))
+        seen.append(told)
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("f", [chained, of_tensors, in_a_mode])
+def test_a_first_call_that_nobody_sees_breaks_no_graph(f: Callable[..., Any]) -> None:
+    for each in KEPT:
+        each.cache_clear()
+    graphs: list[Any] = []
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    assert torch.equal(native.optimize(backend)(f)(torch.ones(2), "a")[0], f(torch.ones(2), "a")[0])
+    assert len(graphs) == 1
+
+
 def test_where_one_graph_is_asked_for_it_is_called_before() -> None:
     SCALE[0] = 2
     cached, ran = made(None)

@@ -397,3 +397,32 @@ def test_a_tensor_is_no_key_of_a_weak_dictionary() -> None:
         return x + table[x]
 
     check(held, torch.ones(3), times=1)
+
+
+def test_what_captures_know_of_an_object_does_not_keep_it_from_being_let_go() -> None:
+    class Shared:
+        by = 2
+
+    def adds(x: Any, shared: Any) -> Any:
+        x = x + shared.by
+        shared = None
+        return x * x.shape[0]
+
+    graphs: list[Any] = []
+
+    def backend(gm: Any, inputs: Any) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    told: list[str] = []
+    captured = native.optimize(backend, dynamic=False)(adds)
+    for size in (2, 3):  # the second capture finds the weak reference of the first entry
+        assert torch.equal(captured(torch.ones(size), Shared), torch.full((size,), 3.0 * size))
+    assert len(graphs) == 2
+    reference = weakref.ref(Shared, lambda _: told.append("died"))
+    captured(torch.ones(4), Shared)
+    assert reference() is Shared
+    del Shared
+    captured(torch.ones(5), type("Other", (), {"by": 1}))
+    gc.collect()
+    assert told == ["died"]

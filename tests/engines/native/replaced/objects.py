@@ -6,6 +6,7 @@ import collections
 import contextlib
 import functools
 import gc
+import pickle
 import sys
 import types
 import weakref
@@ -37,6 +38,51 @@ def property_that_is_cached() -> Iterator[Any]:
     thing.__dict__.pop("found", None)
     yield
     thing.__dict__["found"] = 9
+    yield
+
+
+@case
+def subclasses_of_a_class() -> Iterator[Any]:
+    class Base:
+        by = 1
+
+    class One(Base):
+        by = 2
+
+    class Other:
+        by = 3
+
+    def asks(x: Any) -> Any:
+        found = Base.__subclasses__()
+        while found and found[-1].by > 9:
+            found.pop()
+        return x + sum(each.by for each in found), [each.__name__ for each in found]
+
+    yield asks
+    made = [type("Two", (Base,), {"by": 4})]
+    yield
+    made[0].by = 10
+    yield
+    made.append(type("Three", (One,), {"by": 5}))
+    yield
+    made.clear()
+    gc.collect()
+    yield
+    type("Four", (Base,), {"by": 6})
+    gc.collect()
+    yield
+    One.__bases__ = (Other,)
+    yield
+
+
+@case
+def what_is_pickled() -> Iterator[Any]:
+    def key(**named: Any) -> bytes:
+        return pickle.dumps(named)
+
+    yield lambda x: (x + 1, key(), {key(): 1})
+    with swapped(pickle, "dumps", lambda value: b"other"):
+        yield
     yield
 
 
