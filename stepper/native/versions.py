@@ -153,6 +153,7 @@ function_mode_at = torch._C._get_function_stack_at
 dispatch_stack_size = torch._C._len_torch_dispatch_stack
 is_tracing = torch._C._is_tracing
 tracing_state = torch._C._get_tracing_state
+are_transforms_active: Callable[[], bool] = _C._are_functorch_transforms_active
 is_torch_function_enabled: Callable[[], bool] = torch._C._is_torch_function_enabled
 LAZY_PROPERTY: type = torch.distributions.utils._lazy_property_and_property
 """What a class of distributions gives for a property; it is only asked of which class it is."""

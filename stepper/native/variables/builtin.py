@@ -44,7 +44,6 @@ from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.enums import EnumVariable, is_number_flag, is_plain_member
 from stepper.native.variables.exceptions import (
     NAMES,
-    ExceptionVariable,
     observed,
 )
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
@@ -688,31 +687,6 @@ def class_of(tracker: VariableTracker) -> type:
     if not isinstance(found, type):
         raise tracker.refuse("use as a class")
     return found
-
-
-@handles(str)
-def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    if isinstance(args[0], ExceptionVariable):
-        return args[0].text(tx)
-    if isinstance(args[0], UserDefinedObjectVariable | NamedTupleVariable):
-        by_repr = lookup(args[0].python_type(), "__str__") is object.__dict__["__str__"]
-        return BuiltinVariable(repr).call_function(tx, args, {}) if by_repr else None
-    builtin = isinstance(args[0], BuiltinVariable)
-    value = args[0].as_python_constant() if builtin else getattr(args[0], "value", None)
-    kind: Any = type(value)  # `isinstance` would ask the value for its class
-    if not issubclass(kind, type) or lookup(kind, "__repr__") is not type.__dict__["__repr__"]:
-        return None
-    if lookup(kind, "__str__") is not object.__dict__["__str__"] or (
-        args[0].source is None and not builtin
-    ):
-        return None
-    return ConstantVariable(str(value), **VariableTracker.propagate(args))
-
-
-@handles(repr)
-def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
-    value = args[0]
-    return value.shown(tx) if isinstance(value, ExceptionVariable | NamedTupleVariable) else None
 
 
 @handles(type)

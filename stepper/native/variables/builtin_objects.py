@@ -7,8 +7,9 @@ import types
 from typing import TYPE_CHECKING
 
 from stepper.native.exc import RestartAnalysis
-from stepper.native.guards.class_dicts import has, has_dict, is_derived
+from stepper.native.guards.class_dicts import has, has_dict, is_derived, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import AttrSource
 from stepper.native.variables import containers, lists
 from stepper.native.variables.base import (
     Arguments,
@@ -19,14 +20,15 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.builtin import BuiltinVariable, Handler, class_of, handles
 from stepper.native.variables.constant import ConstantVariable, name_of
-from stepper.native.variables.exceptions import TracebackVariable
+from stepper.native.variables.exceptions import ExceptionVariable, TracebackVariable
 from stepper.native.variables.functions import CellVariable, UserMethodVariable
 from stepper.native.variables.misc import SuperVariable
-from stepper.native.variables.named_tuple import NamedTupleClassVariable
+from stepper.native.variables.named_tuple import NamedTupleClassVariable, NamedTupleVariable
 from stepper.native.variables.new_object import make_by_object, make_container, make_empty
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
+    is_immutable,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +53,43 @@ def _object_getattribute(
     if not isinstance(owner, UserDefinedObjectVariable):
         raise owner.refuse("object.__getattribute__")
     return owner.generic_getattr(tx, name_of(name))
+
+
+@handles(str)
+def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    if isinstance(args[0], ExceptionVariable):
+        return args[0].text(tx)
+    if isinstance(args[0], UserDefinedObjectVariable | NamedTupleVariable):
+        by_repr = lookup(args[0].python_type(), "__str__") is object.__dict__["__str__"]
+        return BuiltinVariable(repr).call_function(tx, args, {}) if by_repr else None
+    return _text_of_class(tx, args[0])
+
+
+@handles(repr)
+def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    value = args[0]
+    if isinstance(value, ExceptionVariable | NamedTupleVariable):
+        return value.shown(tx)
+    return _text_of_class(tx, value)
+
+
+def _text_of_class(tx: Translator, tracker: VariableTracker) -> VariableTracker | None:
+    """What `str` and `repr` give for a class whose class leaves them to `type` and `object`."""
+    builtin = isinstance(tracker, BuiltinVariable)
+    cls = tracker.as_python_constant() if builtin else getattr(tracker, "value", None)
+    kind: type = type(cls)  # `isinstance` would ask the value for its class
+    if not issubclass(kind, type) or (tracker.source is None and not builtin):
+        return None
+    for name, of in (("__repr__", type), ("__str__", object)):
+        if lookup(kind, name) is not vars(of)[name]:
+            return None
+    parts = [tracker]
+    if not builtin and not is_immutable(cls):
+        assert tracker.source is not None
+        for name in ("__module__", "__qualname__"):
+            part = tx.build(AttrSource(tracker.source, name), type.__getattribute__(cls, name))
+            parts.append(tx.realize(part))
+    return ConstantVariable(repr(cls), **VariableTracker.propagate(parts))
 
 
 @handles(object)

@@ -85,6 +85,7 @@ _STATE: dict[object, object] = {
     _jit.is_tracing: lambda tx: False,
     versions.is_tracing: lambda tx: False,
     versions.tracing_state: lambda tx: None,
+    versions.are_transforms_active: lambda tx: bool(tx.output.transforms),
     versions.is_torch_function_enabled: lambda tx: tx.output.state.torch_function,
     versions.cudnn_enabled: lambda tx: versions.cudnn_enabled(),
     versions.own_backend_name: lambda tx: versions.own_backend_name(),

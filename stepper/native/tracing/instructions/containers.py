@@ -161,7 +161,8 @@ class ContainerInstructions(Translator):
         self.push(TemplateVariable.new(*self.popn(2)))
 
     def _format(self, value: VariableTracker, convert: Any, spec: VariableTracker) -> Any:
-        if convert is None and isinstance(value, _SHOWN):
+        of_class = issubclass(value.python_type(), type)
+        if convert is None and (of_class or isinstance(value, _SHOWN)):
             if isinstance(value, UserDefinedObjectVariable) and value.has_special("__format__"):
                 return value.special(self, "__format__", [spec])
             by_text = lookup(value.python_type(), "__format__") is object.__dict__["__format__"]

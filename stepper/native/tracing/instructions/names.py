@@ -30,6 +30,7 @@ from stepper.native.variables.functions import CellVariable, UserFunctionVariabl
 from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.namespace import NamespaceVariable, global_source, vars_of
 from stepper.support import break_kinds
+from stepper.support.words import one_of
 
 _IMPORT = builtins.__import__
 
@@ -227,20 +228,33 @@ class NameInstructions(Translator):
 
     def IMPORT_NAME(self, inst: Instruction) -> None:
         level, names = self.popn(2)
-        module = sys.modules.get(inst.argval)
-        if level.as_python_constant() or module is None:
-            raise unimplemented(f"import of {inst.argval}", kind=break_kinds.IMPORT)
+        full = self._module_name(inst.argval, level.as_python_constant())
+        module = sys.modules.get(full)
+        if module is None:
+            raise unimplemented(f"import of {full or inst.argval}", kind=break_kinds.IMPORT)
         wanted = names.as_python_constant()
         if wanted is None:
-            module = sys.modules[inst.argval.partition(".")[0]]
+            module = sys.modules[full.partition(".")[0]]
         elif any(name not in vars_of(module) for name in wanted):
-            raise unimplemented(f"import from {inst.argval}, which may import a module of it")
+            raise unimplemented(f"import from {full}, which may import a module of it")
         importer = BuiltinSource("__import__", namespace=self.f_builtins)
         if self.f_builtins.get("__import__") is not _IMPORT:
             raise unimplemented("an import by a function that is not Python's own")
         self.output.install_guard(importer, GuardBuilder.BUILTIN_MATCH, _IMPORT)
         source = GlobalSource(module.__name__, "sys.modules", sys.modules)
         self.push(self.build(source, module))
+
+    def _module_name(self, name: str, level: int) -> str:
+        """The whole name of a module that is imported; empty: nobody can tell."""
+        if not level:
+            return name
+        if "__package__" not in self.f_globals:
+            return ""
+        package = self._global("__package__").as_python_constant()
+        if type(package) is not str or not package:
+            return ""
+        first, *up = package.rsplit(".", level - 1)
+        return ".".join(filter(None, (first, name))) if len(up) == level - 1 else ""
 
     def IMPORT_FROM(self, inst: Instruction) -> None:
         self.push(self.stack[-1].var_getattr(self, inst.argval))
@@ -257,6 +271,6 @@ def _in_polyfill(value: object) -> VariableTracker:
         return UserFunctionVariable(value)
     if isinstance(value, type) and issubclass(value, BaseException):
         return ExceptionClassVariable(value)
-    if type(value) is int:
+    if one_of(type(value), (int, bytes)):
         return ConstantVariable(value)
     return BuiltinVariable(value)

@@ -694,3 +694,24 @@ def copy_of_an_object() -> Iterator[Any]:
         yield
     finally:
         del copyreg.dispatch_table[Thing]
+
+
+@case
+def text_of_a_class() -> Iterator[Any]:
+    class Meta(type):
+        pass
+
+    class Thing(metaclass=Meta):
+        pass
+
+    yield lambda x: (x + 1, f"{Thing}", repr(type(x)), str(Thing))
+    Thing.__qualname__ = "Other"
+    yield
+    Thing.__module__ = "elsewhere"
+    yield
+    Thing.__module__ = None  # type: ignore[assignment]  # whatever a program puts there
+    yield
+    Meta.__repr__ = lambda cls: "one"  # type: ignore[method-assign, assignment]  # of any kind
+    yield
+    Meta.__str__ = lambda cls: "another"  # type: ignore[method-assign, assignment]  # of any kind
+    yield

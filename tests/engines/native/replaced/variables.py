@@ -208,3 +208,32 @@ def environment() -> Iterator[Any]:
     finally:
         del os.environ[key]
     yield
+
+
+@case
+def module_of_a_package_that_is_another() -> Iterator[Any]:
+    one, other = (types.ModuleType(name) for name in ("a_package", "another_package"))
+    for number, each in enumerate((one, other), 1):
+        vars(each).update(__path__=[], by=number)
+    names: dict[str, Any] = {"__package__": "a_package.within", "__name__": "a_package.within.m"}
+    exec("def imports(x):\n    from .. import by\n    return x + by", names)
+    with _in_sys_modules({"a_package": one, "another_package": other}):
+        yield names["imports"]
+        vars(one)["by"] = 3
+        yield
+        names["__package__"] = "another_package.within"
+        yield
+        names["__package__"] = None  # then the module's own name says it
+        yield
+        del names["__package__"]
+        yield
+
+
+@contextlib.contextmanager
+def _in_sys_modules(modules: dict[str, types.ModuleType]) -> Iterator[None]:
+    sys.modules.update(modules)
+    try:
+        yield
+    finally:
+        for name in modules:
+            del sys.modules[name]
