@@ -198,6 +198,7 @@ IN_ANALYSIS = {
         "_guarded": "an expression of the user's",
         "_not_near": "Python's: a qualified name",
         "_verdict": "an expression of the user's",
+        "_says_its_items": "an expression of the user's, the compiler's: a guard's code",
     },
     "guard_kinds.py": {
         "why_needless": "the compiler's: a guard's code",

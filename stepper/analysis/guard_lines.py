@@ -55,6 +55,7 @@ from stepper.recording.reader import Recording
 
 _OF_TENSORS = "TENSOR_MATCH"
 _BY_PLACE = re.compile(r"\[-?\d+\]\Z")
+_OF_OBJECT = re.compile(r"type=<class '(?!collections\.)[\w.]+\.(\w+)'>")
 _OTHER_SEQUENCE = re.compile(r"type=<class '\w+\.")
 _MOST = 10
 _TEXT = 200
@@ -449,12 +450,28 @@ def _verdict(expression: str, found: Guarded) -> str:
             f"whether {expression} is guarded is not recorded: of {of}, {what} compared as a "
             "whole, and it may be a part of that"
         )
+    if (kind := _says_its_items(expression, found.around)) is not None:
+        return (
+            f"{expression} is not guarded itself: the recorded guards look only at what leads to "
+            f"it, and which item that is its class says, {kind}: ask about what that reads"
+        )
     itself = "itself"
     if _BY_PLACE.search(expression) and any(map(_of_a_class, found.around)):
         itself = "by its place (of a named tuple ask by the field's name)"
     return (
         f"{expression} is not guarded {itself}: the recorded guards look only at what leads to it"
     )
+
+
+def _says_its_items(expression: str, around: Sequence[Guard]) -> str | None:
+    """The class, not one of Python's own, of what an item is asked of; None: no guard is on it."""
+    owner, bracket, _ = expression.rpartition("[")
+    for guard in around:
+        if bracket and guard.kind == "TYPE_MATCH" and spelled(guard.source) == owner:
+            for code in guard.code:
+                if known := _OF_OBJECT.search(code):
+                    return known[1]
+    return None
 
 
 def _of_a_class(guard: Guard) -> bool:

@@ -316,6 +316,40 @@ def test_a_function_that_is_only_inlined_is_asked_about_in_what_it_is_inlined_in
     assert "none was compiled" not in again[1]
 
 
+OF_ITS_CLASS = """
+import torch
+
+class Rows:
+    def __init__(self):
+        self.held = {"a": 2.0}
+    def __getitem__(self, key):
+        return self.held[key]
+
+rows, plain = Rows(), {"a": 2.0, "b": 3.0}
+
+@torch.compile(backend="eager")
+def scaled(x):
+    return x * rows["a"] * plain["a"]
+
+scaled(torch.ones(2))
+"""
+
+
+def test_an_item_that_a_class_of_the_program_gives_is_for_that_to_say(
+    recorded: Recorded, tmp_path: Path
+) -> None:
+    path = tmp_path / "of_its_class.py"
+    path.write_text(OF_ITS_CLASS)
+
+    def answer(expression: str) -> str:
+        return next(guarded_lines(recorded(str(path)), expression, "scaled")).text
+
+    assert "rows['a'] is what __getitem__ gives" in answer("rows['a']")
+    assert answer("rows['b']").endswith("its class says, Rows: ask about what that reads")
+    assert answer("rows.held['a']").endswith("is guarded: it must be 2.0")
+    assert "class says" not in answer("plain['b']")
+
+
 def uses(recording: Recording, wanted: str, entry: str = "") -> list[GuardUse]:
     found = Uses(recording)
     return [found.of(each) for each in matching(recording, wanted, entry)]

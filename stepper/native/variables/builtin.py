@@ -42,10 +42,7 @@ from stepper.native.variables.builtin_methods import (
 from stepper.native.variables.constant import ConstantVariable, is_constant, name_of
 from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.enums import EnumVariable, is_number_flag, is_plain_member
-from stepper.native.variables.exceptions import (
-    NAMES,
-    observed,
-)
+from stepper.native.variables.exceptions import NAMES, observed
 from stepper.native.variables.folding import NUMPY_NUMBERS, OPERATORS, fold, wrap_constant
 from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.named_tuple import NamedTupleVariable

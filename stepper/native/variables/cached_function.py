@@ -141,10 +141,8 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
         if all(each is not wrapped for each in gc.get_referents(self.value)):
             return None
         output = tx.output
-        outside, output.called_first = (
-            output.called_first,
-            {},
-        )  # what it calls first it calls itself
+        outside = output.called_first
+        output.called_first = {}  # what the function calls first it calls itself
         inner = tx.build(AttrSource(self._source(), "__wrapped__"), wrapped)
         place = len(given) - len(names)
         named = dict(zip(names, given[place:], strict=True))
@@ -158,8 +156,7 @@ class CachedFunctionVariable(UserDefinedObjectVariable):
 
 
 _Call = tuple[Any, ...]
-
-
+"""A function, the names of its last arguments, and all of these."""
 _First = Mapping[FirstCall, Found]
 _CALLED_BEFORE: set[_Call] = set()
 """Calls that have been done before their frames, which are not to count twice."""
