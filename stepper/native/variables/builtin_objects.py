@@ -19,12 +19,13 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin import BuiltinVariable, Handler, class_of, handles
-from stepper.native.variables.constant import ConstantVariable, name_of
+from stepper.native.variables.constant import ConstantVariable, is_constant, name_of
 from stepper.native.variables.exceptions import ExceptionVariable, TracebackVariable
 from stepper.native.variables.functions import CellVariable, UserMethodVariable
 from stepper.native.variables.misc import SuperVariable
 from stepper.native.variables.named_tuple import NamedTupleClassVariable, NamedTupleVariable
 from stepper.native.variables.new_object import make_by_object, make_container, make_empty
+from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -62,7 +63,7 @@ def _str(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker |
     if isinstance(args[0], UserDefinedObjectVariable | NamedTupleVariable):
         by_repr = lookup(args[0].python_type(), "__str__") is object.__dict__["__str__"]
         return BuiltinVariable(repr).call_function(tx, args, {}) if by_repr else None
-    return _text_of_class(tx, args[0])
+    return _text_of_set(tx, args[0]) or _text_of_class(tx, args[0])
 
 
 @handles(repr)
@@ -70,7 +71,20 @@ def _repr(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker 
     value = args[0]
     if isinstance(value, ExceptionVariable | NamedTupleVariable):
         return value.shown(tx)
-    return _text_of_class(tx, value)
+    return _text_of_set(tx, value) or _text_of_class(tx, value)
+
+
+def _text_of_set(tx: Translator, tracker: VariableTracker) -> VariableTracker | None:
+    """What `str` and `repr` give for a set that was there before, in its own order, which sets with
+    the same elements need not have; of any other nobody knows the order."""
+    if not isinstance(tracker, SetVariable) or tracker.steps or tracker.source is None:
+        return None
+    if not tracker.existed or not all(map(is_constant, tracker.begun)):
+        return None
+    shown = repr(tracker.begun)
+    name = f"repr({tracker.source.name()}) == {shown!r}"
+    guards = tx.output.install_guard(tracker.source, GuardBuilder.EXPRESSION, name=name)
+    return ConstantVariable(shown, guards=tracker.guards | guards)
 
 
 def _text_of_class(tx: Translator, tracker: VariableTracker) -> VariableTracker | None:

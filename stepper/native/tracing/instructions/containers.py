@@ -18,12 +18,12 @@ from stepper.native.variables.folding import fold
 from stepper.native.variables.iter import iterate
 from stepper.native.variables.lists import ListVariable, TupleVariable
 from stepper.native.variables.named_tuple import NamedTupleVariable
-from stepper.native.variables.sets import made_of
+from stepper.native.variables.sets import SetVariable, made_of
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.support import break_kinds
 
-_SHOWN = UserDefinedObjectVariable | ExceptionVariable | NamedTupleVariable
+_SHOWN = UserDefinedObjectVariable | ExceptionVariable | NamedTupleVariable | SetVariable
 """What has no text of its own, but by methods of its class."""
 
 

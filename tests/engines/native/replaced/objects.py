@@ -715,3 +715,24 @@ def text_of_a_class() -> Iterator[Any]:
     yield
     Meta.__str__ = lambda cls: "another"  # type: ignore[method-assign, assignment]  # of any kind
     yield
+
+
+@case
+def text_of_a_set() -> Iterator[Any]:
+    names, numbers = {"a", "b"}, frozenset({8, 0})
+    yield lambda x: (x + 1, f"{names}", repr(names), str(numbers))
+    names.add("c")
+    yield
+    names.discard("c")  # as it was, maybe in another order
+    yield
+    names.add(Shown("d"))
+    yield
+    numbers = frozenset({0, 8})
+    yield
+
+
+class Shown(str):
+    """A text that shows itself otherwise."""
+
+    def __repr__(self) -> str:
+        return "shown"
