@@ -13,7 +13,7 @@ from stepper.analysis.compile_times import CompileTimes, Timed, unnumbered
 from stepper.analysis.line import Line
 from stepper.analysis.slow_lines import NOT_RECORDED, phase_text
 from stepper.client.names import program_file
-from stepper.client.text import function_name, plural, short_path, time_words
+from stepper.client.text import first_names, function_name, plural, short_path, time_words
 from stepper.model.timing import CacheAnswer
 from stepper.recording.reader import Recording
 
@@ -185,6 +185,4 @@ def _why(answer: CacheAnswer, before: CacheAnswer | None) -> str:
 
 
 def _differing(a: dict[str, str], b: dict[str, str]) -> str:
-    names = [name for name in {**a, **b} if a.get(name) != b.get(name)]
-    told = ", ".join(names[:_MOST])
-    return f"{told} and {len(names) - _MOST} more" if len(names) > _MOST else told
+    return first_names([name for name in {**a, **b} if a.get(name) != b.get(name)], _MOST)

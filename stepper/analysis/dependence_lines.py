@@ -15,7 +15,7 @@ from stepper.analysis.dependence import (
 )
 from stepper.analysis.guard_uses import entries
 from stepper.analysis.line import Line
-from stepper.client.text import function_name, instruction_text, plural, short_name
+from stepper.client.text import first_names, function_name, instruction_text, plural, short_name
 from stepper.model.ranges import Ranges
 from stepper.model.trace import Guard
 from stepper.recording.reader import Recording
@@ -48,8 +48,7 @@ def purpose_lines(recording: Recording, guard: Guard) -> Iterator[Line]:
     yield _purpose(recording, found)
     nodes = nodes_that_need(recording, guard)
     if nodes:
-        more = f" and {len(nodes) - _MOST_NODES} more" if len(nodes) > _MOST_NODES else ""
-        yield Line(f"  nodes that depend on it: {', '.join(nodes[:_MOST_NODES])}{more}")
+        yield Line(f"  nodes that depend on it: {first_names(nodes, _MOST_NODES)}")
 
 
 def _purpose(recording: Recording, found: Purposed) -> Line:

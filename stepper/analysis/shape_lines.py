@@ -26,6 +26,7 @@ from stepper.analysis.wanted import resolved, symbolic, wanted_by
 from stepper.client.frame_names import compiled_title
 from stepper.client.meant import is_meant
 from stepper.client.text import (
+    first_names,
     instruction_text,
     line_text,
     place_text,
@@ -147,22 +148,18 @@ def _about_each(recording: Recording, item: Translation) -> Iterator[list[Line]]
     for first, *others in fixed.values():
         lines = [*_size_lines(recording, *first)]
         if others:
-            names = _in_short([spelled_inside(recording, item, size.source) for size, _ in others])
-            text = f"  likewise {names}, by the same line for the same operator"
+            spelled_each = [spelled_inside(recording, item, size.source) for size, _ in others]
+            likewise = first_names(spelled_each, _MOST_NAMES)
+            text = f"  likewise {likewise}, by the same line for the same operator"
             lines.append(Line(text, item.first_moment))
         yield lines
     if free:
         free.sort(key=lambda size: size.source.endswith(_ITEM))  # of modules there are many
-        names = _in_short([_free_name(recording, size) for size in free])
+        names = first_names([_free_name(recording, size) for size in free], _MOST_NAMES)
         text = f"{compiled_title(recording, item)}: {plural(len(free), 'size')} free: {names}"
         yield [Line(text, item.first_moment, "dim")]
     yield [*_undecided(recording, item)]
     yield [*_late(recording, item)]
-
-
-def _in_short(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
-    return ", ".join(names[:_MOST_NAMES]) + more
 
 
 def _free_name(recording: Recording, size: Size) -> str:

@@ -18,7 +18,7 @@ from stepper.analysis.replays import Function, Replays, RunFacts
 from stepper.analysis.run_costs import CallCost, Served, brief, served
 from stepper.analysis.slow_remedies import compile_ways, guard_ways
 from stepper.analysis.trial_lines import MOST, Left, counted, trial_lines, try_all
-from stepper.client.text import function_name, plural, time_words
+from stepper.client.text import first_names, function_name, plural, time_words
 
 CANNOT = "not tried: no change is known that could be tried"
 NOT_TIMED = "not tried: the compiler's times are not recorded"
@@ -111,7 +111,5 @@ def _left_of_guards(place: Function, was: RunFacts, now: RunFacts) -> Left:
         and after.nanoseconds < _LESS * before.nanoseconds
     )
     gone = sorted(before.names - after.names)
-    named = ", ".join(gone[:_NAMED])
-    more = f" and {len(gone) - _NAMED} more" if len(gone) > _NAMED else ""
-    details = (f"no longer asked: {named}{more}",) if gone else ()
+    details = (f"no longer asked: {first_names(gone, _NAMED)}",) if gone else ()
     return Left((round(after.nanoseconds),), ", ".join(parts), helps, False, details)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from stepper.analysis.line import Line
+from stepper.client.text import first_names
 from stepper.model.trace import Translation
 
 _MOST = 6
@@ -30,9 +31,4 @@ def told_once(answers: Iterable[tuple[Translation, Iterable[Line]]]) -> Iterator
             if len(names) == 1 or rest == line.text:
                 yield line
             else:
-                yield line._replace(text=f"{_row(names)} {rest}")
-
-
-def _row(names: list[str]) -> str:
-    more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
-    return ", ".join(names[:_MOST]) + more
+                yield line._replace(text=f"{first_names(names, _MOST)} {rest}")

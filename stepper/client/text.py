@@ -136,6 +136,12 @@ def plural(count: int, noun: str) -> str:
     return f"{count:,} {noun}s"
 
 
+def first_names(names: Sequence[str], most: int) -> str:
+    """`a, b`, and of more than so many `a, b and 3 more`."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more
+
+
 # -- values ------------------------------------------------------------------------------------
 
 

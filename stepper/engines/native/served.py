@@ -97,7 +97,7 @@ class Served(TorchDynamoContext):
             made.__call__ = self(made.__call__)
             return cast(F, made)
         if isinstance(fn, torch.nn.Module):
-            return cast(F, versions.optimized_module(fn, self))
+            return cast(F, versions.as_optimized_module(fn, self))
         if (call := versions.call_of_module(cast("Callable[..., object]", fn))) is not None:
             module, called = call
             # What the module's call comes to may be torch's own.

@@ -67,7 +67,7 @@ def call_of_module(
     return (module, module) if function == module.__call__ else None
 
 
-def optimized_module(module: torch.nn.Module, context: object) -> torch.nn.Module:
+def as_optimized_module(module: torch.nn.Module, context: object) -> torch.nn.Module:
     """What `torch.compile` makes of a module, also for those who ask whether it is that.
 
     context: is called with what is to be captured, and gives what captures it.
