@@ -141,7 +141,28 @@ def _on_a_function(thing: object) -> Any:
 
 
 Compiled = Callable[[torch.Tensor, Any], torch.Tensor]
+
+
+def _closure() -> tuple[Callable[[Any], Any], Compiled]:
+    """What puts something into a variable of a closure, and what replaces it there."""
+    held: object = None
+
+    def put(thing: object) -> None:
+        nonlocal held
+        held = thing
+
+    def replaces(x: torch.Tensor, _: object) -> torch.Tensor:
+        nonlocal held
+        y = x + 1
+        held = None
+        log.append("replaced")
+        return y * 2
+
+    return put, replaces
+
+
 CASES: dict[str, tuple[Callable[[Any], Any], Compiled]] = {
+    "variable of a closure": _closure(),
     "global": (_in_a_global, replaces_a_global),
     "class": (_in_a_class, replaces_an_attribute_of_a_class),
     "object": (lambda thing: Holds(held=thing), replaces_an_attribute),
@@ -186,22 +207,3 @@ def test_what_is_let_go_of_ends_at_once(name: str) -> None:
     expected = told(function, make)
     assert 4 in expected
     assert told(native.optimize("eager")(function), make) == expected
-
-
-def test_what_a_variable_of_a_closure_held_ends_at_once() -> None:
-    held: object = None
-
-    def put(thing: object) -> None:
-        nonlocal held
-        held = thing
-
-    def function(x: torch.Tensor, _: object) -> torch.Tensor:
-        nonlocal held
-        y = x + 1
-        held = None
-        log.append("replaced")
-        return y * 2
-
-    expected = told(function, put)
-    assert 4 in expected
-    assert told(native.optimize("eager")(function), put) == expected

@@ -15,7 +15,18 @@ from tests.conftest import clean_environment
 
 ROOT = Path(__file__).parents[3]
 
-WAYS = r"""
+MODEL = """\
+class Model(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(3, 3)
+
+    def forward(self, x):
+        return self.linear(x).relu()
+"""
+
+WAYS = (
+    r"""
 import contextlib, io, runpy, sys
 from pathlib import Path
 
@@ -41,14 +52,9 @@ def off_inside(x):
     return double(x) + 1
 
 
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(3, 3)
-
-    def forward(self, x):
-        return self.linear(x).relu()
-
+"""
+    + MODEL
+    + r"""
 
 def prints(x):
     print("printed")
@@ -151,6 +157,7 @@ after = torch.compile(lambda v: v - 2, backend="eager")
 assert after(x).tolist() == [-1, -1, -1]
 assert type(after).__module__ == "builtins" and after._torchdynamo_wrapper_id
 """
+)
 
 
 @pytest.mark.timeout(300)
@@ -173,7 +180,8 @@ def test_every_way_to_compile_is_served_and_torch_is_as_before(tmp_path: Path) -
     assert "TENSOR_MATCH L['x']: dtype float32 ≠ float64" in refused.message
 
 
-MODULES = r"""
+MODULES = (
+    r"""
 import copy, pickle, sys
 
 import torch
@@ -181,14 +189,9 @@ import torch
 import stepper
 
 
-class Model(torch.nn.Module):
-    def __init__(self):
-        super().__init__()
-        self.linear = torch.nn.Linear(3, 3)
-
-    def forward(self, x):
-        return self.linear(x).relu()
-
+"""
+    + MODEL
+    + r"""
 
 x, seen = torch.ones(2, 3), []
 with stepper.record(sys.argv[1], engine="native"):
@@ -233,6 +236,7 @@ with stepper.record(sys.argv[2], engine="native"):
     apart = torch.compile(lambda v: disabled(v) + 1, backend="eager")
     assert torch.equal(apart(x), disabled(x) + 1)
 """
+)
 
 
 def test_compiled_modules_are_what_libraries_ask_for(tmp_path: Path) -> None:
