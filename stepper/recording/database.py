@@ -129,6 +129,8 @@ class Database:
         self.aside = ""
         """How it is read, in a sentence, when that is not in place."""
         self._room: tuple[int, Kept] | None = None
+        self.before_reading: Callable[[], None] | None = None
+        """Called before something is read; what it raises goes to whoever reads."""
 
     @property
     def _sqlite(self) -> _Connection:
@@ -149,6 +151,8 @@ class Database:
             RecordingError: the file is damaged, or a row is not of that type.
         """
         connection = self._sqlite
+        if self.before_reading is not None:
+            self.before_reading()
         try:
             rows = connection.execute(sql, params).fetchall()
             return cast(list[Row], msgspec.convert(rows, _list_of(cast(Hashable, row))))

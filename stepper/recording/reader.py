@@ -126,17 +126,26 @@ class Recording:
         self.event_count, self.event_moments = events.count, events.moments
 
     @classmethod
-    def open(cls, path: str, *, known: Known | None = None) -> Recording:
+    def open(
+        cls,
+        path: str,
+        *,
+        known: Known | None = None,
+        before_reading: Callable[[], None] | None = None,
+    ) -> Recording:
         """Open a recording. Neither the file nor its folder is changed, and no code of it is run.
 
         Args:
             path: its file.
             known: what another reader of it has read, which is then not read again.
+            before_reading: called again and again, before something is read; what it raises goes
+                to whoever asked.
 
         Raises:
             RecordingError: it is missing, foreign, damaged, unreadable, or of a newer stepper.
         """
         database = Database.read(os.fspath(path))
+        database.before_reading = before_reading
         try:
             opened = cls(database, known)
             if known is not None:

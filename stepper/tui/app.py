@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import ClassVar
 
+from textual import events
 from textual.app import SystemCommand
 from textual.binding import BindingType
 from textual.message import Message
@@ -30,6 +31,7 @@ from stepper.client.session import Session
 from stepper.model.breakpoint import Breakpoint
 from stepper.model.control import BreakpointChanged, Hello, Moved, Notice, Running, Stopped
 from stepper.recording.errors import RecordingError
+from stepper.tui.beside import screen_drawn, screen_first
 from stepper.tui.commands import commands
 from stepper.tui.desk import PANE_KEYS, Desk
 from stepper.tui.dialogs import Leaving, PresetScreen, QuitScreen
@@ -109,6 +111,12 @@ class StepperApp(Moving):
         if hung_up:
             self.leaving = "kill"
             self.exit(0)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Key):
+            screen_first()
+            self.call_after_refresh(screen_drawn)
+        await super().on_event(event)
 
     def on_load(self) -> None:
         self._collector.start()

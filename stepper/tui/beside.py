@@ -3,6 +3,12 @@
 Most answers take a few milliseconds, those about a function that was compiled a thousand times take
 seconds. So a thread with a reader of its own finds them (a recording is read by one thread only),
 one at a time and the newest that was asked, and sends a message. It ends when nothing is asked.
+
+Python lets one thread run at a time, and every read of the screen's gives the other one its turn:
+beside a long question a key took four times as long to be seen. So whoever answers stands aside, at
+the next thing it reads, while a key is served; and stops there when nobody wants the answer any
+more. A process of its own would need no turns, but what is asked for and what is found cannot be
+sent to one.
 """
 
 from __future__ import annotations
@@ -17,6 +23,26 @@ from textual.message_pump import MessagePump
 from stepper.model.trace import MomentId
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Known, Recording
+
+_LONGEST_ASIDE = 0.25
+"""Seconds after which a question goes on, whatever the screen does."""
+
+_screen_is_still = threading.Event()
+_screen_is_still.set()
+
+
+def screen_first() -> None:
+    """Have all questions wait: something is to be drawn."""
+    _screen_is_still.clear()
+
+
+def screen_drawn() -> None:
+    """Have all questions go on."""
+    _screen_is_still.set()
+
+
+class _Unwanted(Exception):
+    """Nobody waits for the answer."""
 
 
 class Asked(NamedTuple):
@@ -82,20 +108,22 @@ class Beside:
 
     def _work(self) -> None:
         while (asked := self._next()) is not None:
-            found, newest, error = None, 0, ""
+            found, newest, error, defect = None, 0, "", None
             try:
                 reader = self._opened(asked)
                 found = asked.find(reader)
                 newest = reader.newest
             except RecordingError as refused:
                 error = f"not known: {refused}"
-            except Exception as defect:
-                error = f"not known, by a defect of stepper: {defect!r}"
+            except _Unwanted:
+                continue
+            except Exception as raised:
+                error, defect = f"not known, by a defect of stepper: {raised!r}", raised
                 with self._turn:
                     self._works = False
-                raise
-            finally:
-                self._asker.post_message(self.Found(asked, found, newest, error))
+            self._asker.post_message(self.Found(asked, found, newest, error))
+            if defect is not None:
+                raise defect
 
     def _next(self) -> Asked | None:
         with self._turn:
@@ -110,11 +138,18 @@ class Beside:
         reader, path = self._reader, asked.recording.path
         if reader is None or reader.path != path:
             self._let_go()
-            reader = self._reader = Recording.open(path, known=self._known_of(path))
+            reader = self._reader = Recording.open(
+                path, known=self._known_of(path), before_reading=self._stand_aside
+            )
         reader.refresh()
         if asked.over and reader.ended is None:
             reader.nobody_writes()
         return reader
+
+    def _stand_aside(self) -> None:
+        _screen_is_still.wait(_LONGEST_ASIDE)
+        if self._closed:
+            raise _Unwanted
 
     def _known_of(self, path: str) -> Known | None:
         with self._turn:
