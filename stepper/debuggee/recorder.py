@@ -271,7 +271,7 @@ class Recorder:
             reason=reason or translation.record.reason,
             attempts=translation.attempts,
             instructions=max(0, self.moment - translation.record.first_moment + 1),
-            guards=len(translation.guards),
+            guards=len(translation.guards) or translation.record.guards,
             nodes=counts["nodes"],
             graph_breaks=counts["graph_breaks"],
             seconds=time.monotonic() - translation.began - stood,
@@ -286,6 +286,7 @@ class Recorder:
         }
         if codes:
             self.writer.guard_codes(translation.id, codes)
+        translation.guards.clear()  # they refer to the program's tensors
         last = translation.newest_attempt
         if last is not None and not last.restart_reason:
             self.writer.attempt(_attempt_record(last, self.moment))

@@ -62,10 +62,12 @@ NOT_EAGER = frozenset(
         "hostile_notices",
         "lazy_arguments",
         "skipped_frames",
+        "swapped_parameters",
     }
 )
 """Programs of the corpus whose output depends on the compiler: they print whether they are
-compiled, or what Dynamo counts or raises, or what a compiler looks at, or compile a class."""
+compiled, or what Dynamo counts or raises, or what a compiler looks at or refers to, or compile a
+class."""
 
 
 Compiler = Callable[..., Any]
