@@ -55,6 +55,7 @@ IN_ANALYSIS = {
     "break_rules.py": {
         "_functional": "torch's: what is called",
         "_drawn_by_numpy": "torch's: the context of a break",
+        "_untraced_by_autograd": "torch's: the context of a break",
         "_quantized": "torch's: the context of a break",
         "": "torch's: what is called, the program's: a statement",
         "_about_what_is_called": "torch's kind of a break",

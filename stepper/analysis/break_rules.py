@@ -36,6 +36,8 @@ _OF_TORCH = re.compile(r"filename: `[^`]*[/\\]site-packages[/\\]torch[/\\]")
 _LOGGER = re.compile(r"method: <Logger ([\w.]+) \(\w+\)>\.(\w+), args: ")
 _ASKING = frozenset({"isEnabledFor", "getEffectiveLevel", "hasHandlers"})
 """Methods of a logger with which nothing is logged."""
+_OF_BACKEND = re.compile(r"Backend: (inductor|aot_eager\w*)\s+Exception:(aten\.[\w.]+)\s")
+"""How Dynamo's words on a backend begin that has AOTAutograd in it, and lacks an operator."""
 _WAITS = (
     "ASYNC_GEN_WRAP ",
     "BEFORE_ASYNC_WITH ",
@@ -398,6 +400,19 @@ def _of_torch_without_fake(broken: Broken) -> Remedy | None:
     )
 
 
+def _untraced_by_autograd(broken: Broken) -> Remedy | None:
+    """An operator that AOTAutograd comes to, and that takes no fake tensors: one that only the
+    gradient needs, mostly. Each backend that begins with AOTAutograd fails there."""
+    said = _OF_BACKEND.match(broken.context)
+    if broken.kind != break_kinds.BACKEND or said is None:
+        return None
+    return Remedy(
+        f"AOTAutograd, which {said[1]} begins with, cannot trace {said[2]}: call what needs that "
+        "outside of the compiled function, or compile with a backend without AOTAutograd "
+        '(backend="eager")'
+    )
+
+
 def _drawn_by_numpy(broken: Broken) -> Remedy | None:
     """A random number of numpy's."""
     of_a_state = broken.kind == _OF_NUMPY and " of RandomState(" in broken.explanation
@@ -603,6 +618,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "metaclass": _made_without,
     **data_rules.RULES,
     "no fake of torch's": _of_torch_without_fake,
+    "untraced by AOTAutograd": _untraced_by_autograd,
     "drawn by numpy": _drawn_by_numpy,
     "packed": _packed,
     "scheduler": _scheduled,

@@ -565,6 +565,14 @@ WHEN_RUN: dict[str, Rule] = {
         ),
         "does not currently support double backward",
     ),
+    # retain_graph=True, where the backward was made to use the memory of what is kept for it.
+    "donated": _if_told(
+        Remedy(
+            "torch._functorch.config.donated_buffer = False before the first call; or ask once for "
+            "all gradients, without retain_graph and create_graph"
+        ),
+        "compiled with non-empty donated buffers",
+    ),
     # The gradient of a result that is a tensor subclass comes as another class.
     "tangent": _if_told(
         Remedy(

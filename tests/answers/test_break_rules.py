@@ -54,6 +54,7 @@ AGAINST = {
     "negation": "allocated_memory",
     "no meta": "counted_bins",
     "no fake of torch's": "least_squares",
+    "untraced by AOTAutograd": "backend_without_an_operator",
     "drawn by numpy": "numpy_in_the_middle",
     "any, all": "divergence_that_checks",
     "size decides": "size_from_data",

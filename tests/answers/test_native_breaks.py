@@ -23,7 +23,7 @@ UNBROKEN = frozenset(
     {
         "allocated_memory", "asserted_on_data", "attribute_of_a_namespace",
         "backend_without_an_operator", "coroutine_compiled", "first_step_computes_nothing",
-        "function_of_torch_that_picks",
+        "function_of_torch_that_picks", "gamma_whose_gradient_is_needed",
         "generator_that_is_compiled", "gone_through_a_range", "hook_registered_inside",
         "hook_removed_inside", "interpolated_by_numpy", "iterator_that_is_returned",
         "keys_as_attributes", "keyword_of_uniform", "loop_that_only_counts",

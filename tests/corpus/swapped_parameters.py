@@ -1,5 +1,5 @@
-"""Parameters are counted whose tensors something refers to weakly, which forbids to swap them: after
-a compilation, a break, a failure of the compiler and of the backend."""
+"""Parameters are counted that something refers to weakly, which forbids to swap their tensors:
+after a compilation, a break, a failure of the compiler and of the backend."""
 
 import gc
 import weakref

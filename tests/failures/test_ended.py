@@ -76,6 +76,15 @@ x = torch.ones(3, requires_grad=True)
 force, = torch.autograd.grad(energy(x), x, create_graph=True)
 force.sum().backward()
 """
+KEPT = """\
+import torch
+import torch._functorch.config
+
+decoder = torch.nn.Sequential(torch.nn.LayerNorm(4), torch.nn.Tanh(), torch.nn.Linear(4, 4))
+out = torch.compile(decoder, backend="aot_eager", dynamic=True)(torch.ones(2, 4))
+for loss in (out.sum(), -out.mean()):
+    torch.autograd.grad(loss, decoder[0].weight, retain_graph=True)
+"""
 A_TANGENT = """\
 import torch
 from torch.testing._internal.two_tensor import TwoTensor
@@ -105,6 +114,11 @@ REMEDIES = {
         TWICE, "take the first derivative inside of what is compiled (torch.func.grad)",
         ("force, = torch.autograd.grad(energy(x), x, create_graph=True)",
          "force = torch.compile(torch.func.grad(lambda x: (x ** 3).sum()))(x)"),
+    ),
+    "donated": (
+        KEPT, "torch._functorch.config.donated_buffer = False before the first call",
+        ("import torch._functorch.config\n",
+         "import torch._functorch.config\ntorch._functorch.config.donated_buffer = False\n"),
     ),
     "tangent": (
         A_TANGENT.replace("GRADIENT", "torch.ones(3)"), "hand backward() one that is like it",
@@ -140,6 +154,44 @@ def read(x, text):
 
 read(torch.ones(2), "[1]")
 read(torch.ones(2), "{")
+"""
+SAVED = """\
+import torch
+
+@torch.compile(backend="eager")
+def step(x):
+    y = x * 2
+    torch.save(y, "/nowhere/of/ours.pt")
+    return y + 1
+
+step(torch.ones(2))
+"""
+DISABLED = """\
+import torch
+
+@torch.compiler.disable
+def check(x):
+    raise ValueError("of its own")
+
+@torch.compile(backend="eager")
+def step(x):
+    y = x * 2
+    check(y)
+    return y + 1
+
+step(torch.ones(2))
+"""
+BETWEEN = """\
+import torch
+
+@torch.compile(backend="aot_eager")
+def force(x):
+    energy = (x.sin() * x.cos()).sum()
+    torch._dynamo.graph_break()
+    first, = torch.autograd.grad(energy, x)
+    return first + torch.autograd.grad(energy, x)[0]
+
+force(torch.ones(2, requires_grad=True))
 """
 BROKEN = """\
 import torch
@@ -332,6 +384,13 @@ def test_a_compiled_backward_is_told_without_a_function(tmp_path: Path) -> None:
     assert "does not currently support double backward" in said
 
 
+def test_a_backward_between_graphs_is_told_where_it_is_called(tmp_path: Path) -> None:
+    _, said = ended(tmp_path, BETWEEN)
+    assert "the backward: RuntimeError when its compiled code ran" in said
+    line = BETWEEN.splitlines().index("    return first + torch.autograd.grad(energy, x)[0]") + 1
+    assert f"called by program.py:{line} in force, resumed at" in said
+
+
 @pytest.mark.parametrize("rule", WHEN_RUN)
 def test_the_advice_on_what_compiled_code_raises_is_of_use(tmp_path: Path, rule: str) -> None:
     text, advice, (before, after) = REMEDIES[rule]
@@ -350,7 +409,9 @@ def test_a_backward_that_does_not_compile_is_told_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", [BY_ITSELF, BESIDE, HANDLED, INTERRUPTED], ids=["left", "beside", "handled", "Ctrl-C"]
+    "text",
+    [BY_ITSELF, SAVED, DISABLED, BESIDE, HANDLED, INTERRUPTED],
+    ids=["left", "torch's", "disabled", "beside", "handled", "Ctrl-C"],
 )
 def test_what_the_program_raises_itself_or_handles_is_no_failure(tmp_path: Path, text: str) -> None:
     recording, said = ended(tmp_path, text)

@@ -74,17 +74,16 @@ def ended_by(
         )  # fmt: skip
     running = {id(code): entry for entry, code in entries if code is not None}
     ran = [at for at, (frame, _) in enumerate(frames) if id(frame.f_code) in running]
-    if not ran:
+    at = ran[-1] if ran else 0
+    if not ran or not of_graph(frames[at:]):
+        # Compiled code may call for a backward, too, between its graphs.
         backward = [at for at, (frame, _) in enumerate(frames) if is_backward(frame.f_code)]
-        if not backward:
+        if not backward or backward[0] < at:
             return None
         return _failure(
             error, newest, FailedStage.RUNNING, frames, backward[0], is_program,
             name=_BACKWARD,
         )  # fmt: skip
-    at = ran[-1]
-    if not of_graph(frames[at:]):
-        return None
     entry = running[id(frames[at][0].f_code)]
     node = node_run(frames[at + 1 :])
     return _failure(

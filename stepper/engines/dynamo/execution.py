@@ -11,7 +11,7 @@ from stepper.engines.common import execution
 from stepper.engines.common.execution import RunGraph
 from stepper.engines.dynamo import bytecode, versions
 from stepper.engines.dynamo.cache import BOOK
-from stepper.engines.dynamo.graphs import compiled_names
+from stepper.engines.dynamo.graphs import ORIGINAL, compiled_names
 
 
 class ExecutionWatcher(execution.ExecutionWatcher):
@@ -34,7 +34,7 @@ class ExecutionWatcher(execution.ExecutionWatcher):
             compiled = dict.get(frame.f_globals, name)
             if type(compiled) is not FunctionType:
                 continue
-            forward = compiled.__dict__.get("_torchdynamo_orig_callable")
+            forward = compiled.__dict__.get(ORIGINAL)
             if type(forward) is MethodType and isinstance(forward.__self__, GraphModule):
                 yield RunGraph(name, forward.__self__, forward.__func__.__code__)
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import msgspec
 import torch
 from torch.fx.experimental.symbolic_shapes import ConstraintViolationError
 
-from stepper._C import shortened
+from stepper._C import frame_locals, shortened
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import FrameMirror, LiveTranslation, newest_moment_of
 from stepper.engines.common import fakes
@@ -32,6 +32,7 @@ from stepper.engines.common.python_stack import (
 from stepper.engines.common.versions import is_running_graph, part_of_torch
 from stepper.engines.dynamo import versions
 from stepper.engines.dynamo.bytecode import active_names, is_program
+from stepper.engines.dynamo.graphs import ORIGINAL, compiled_names
 from stepper.engines.dynamo.versions import (
     TorchDynamoException,
     UncapturedHigherOrderOpError,
@@ -78,8 +79,23 @@ def came_out(error: BaseException) -> bool:
 
 def of_graph(frames: Frames) -> bool:
     """Whether a graph has raised what has left a transformed code, by the traceback's frames from
-    that code's on: torch's own are the first that it calls to run one."""
-    return len(frames) > 1 and bool(part_of_torch(frames[1][0].f_code.co_filename))
+    that code's on. What the program calls between its graphs raises in functions of torch's, too:
+    a wrapper that disables the compiler is around both."""
+    if len(frames) < 2:
+        return False
+    (caller, _), (called, _) = frames[:2]
+    names = compiled_names(caller.f_code)
+    return any(_runs(called, dict.get(caller.f_globals, name)) for name in names)
+
+
+def _runs(frame: FrameType, compiled: Any) -> bool:
+    """Whether a frame is a call of this, which is what torch keeps of a graph."""
+    if type(compiled) is not FunctionType:
+        return bool(part_of_torch(frame.f_code.co_filename))
+    wrapped = compiled.__dict__.get(ORIGINAL)
+    return frame.f_code is compiled.__code__ and (
+        wrapped is None or frame_locals(frame).get("fn") is wrapped
+    )
 
 
 def failure_of(error: BaseException, moment: MomentId, *, traced: bool) -> Failure:

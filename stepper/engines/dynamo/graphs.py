@@ -9,6 +9,9 @@ from torch.fx import GraphModule
 
 from stepper.engines.common.graphs import graph_behind
 
+ORIGINAL = "_torchdynamo_orig_callable"
+"""The attribute of a wrapper that disables the compiler, for what it calls."""
+
 
 def compiled_names(code: CodeType) -> tuple[str, ...]:
     """The globals by which a transformed code calls its graphs."""
