@@ -79,6 +79,8 @@ class Output(Protocol):
     state: torch's, as it was when the frame was entered.
     grad_enabled: the gradient mode.
     altered: the memory of fake tensors that operators have changed.
+    lets_go: whether something has been let go that was there before.
+    holds_weakly: whether a table was looked into that holds what it has weakly.
     beside: whether it would be noticed if the frame is not run again.
     calls_program: whether a node calls what the program has defined.
     modes: what makes the other modes in which operators run.
@@ -104,6 +106,8 @@ class Output(Protocol):
     grad_enabled: bool
     inference: bool
     altered: list[int]
+    lets_go: bool
+    holds_weakly: bool
     beside: bool
     calls_program: bool
     broken: bool
@@ -149,6 +153,9 @@ class Output(Protocol):
     ) -> Guards:
         """Have something checked. Returns the guard as a set."""
         ...
+
+    def note_data(self, node: torch.fx.Node, before: torch.Tensor, place: int) -> None:
+        """See `tracing.output_graph.OutputGraph`."""
 
     def has_altered(self, nodes: Iterable[torch.fx.Node], count: int) -> bool:
         """See `tracing.output_graph.OutputGraph`."""

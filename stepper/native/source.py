@@ -298,9 +298,9 @@ def subclasses(of: type) -> list[type]:
 set_skip(subclasses.__code__, "recursive")
 
 
-def viewed(proxy: types.MappingProxyType[object, object]) -> object:
-    """The mapping that it shows: all that it refers to."""
-    (mapping,) = gc.get_referents(proxy)
+def viewed(view: object) -> object:
+    """The mapping that a proxy, or a view of a dictionary, shows: all that it refers to."""
+    (mapping,) = gc.get_referents(view)
     return cast("object", mapping)
 
 

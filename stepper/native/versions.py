@@ -463,6 +463,7 @@ SET_BY_NODES: dict[object, object] = {
 }
 """What is set around transforms, which their nodes set by themselves, and what is told of it."""
 load_decompositions: Callable[[], None] = _of_vmap["lazy_load_decompositions"]
+is_traceable_wrapper: Callable[[object], bool] = _python_dispatch.is_traceable_wrapper_subclass
 is_batched: Callable[[torch.Tensor], bool] = _C._functorch.is_batchedtensor
 is_wrapped: Callable[[torch.Tensor], bool] = _C._functorch.is_functorch_wrapped_tensor
 
@@ -541,6 +542,14 @@ def set_versions(versions: Sequence[tuple[torch.Tensor, int]]) -> None:
     """Have tensors count as changed in place so often."""
     if versions:
         _C._autograd._unsafe_set_version_counter(*map(tuple, zip(*versions, strict=True)))
+
+
+def store_data(tensor: torch.Tensor, data: torch.Tensor) -> None:
+    """`tensor.data = data`, of tensors that look alike, in the form that AOTAutograd knows."""
+    before = tensor._version
+    with torch.no_grad():
+        tensor.set_(data)  # type: ignore[call-overload]  # no stub has a tensor alone
+    set_versions([(tensor, before)])
 
 
 def storage_address(tensor: torch.Tensor) -> int:

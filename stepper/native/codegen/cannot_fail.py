@@ -27,7 +27,7 @@ _OPERATORS = frozenset(
         "reshape", "round", "rsqrt", "sigmoid", "sign", "sin", "size", "softmax", "sqrt", "square",
         "squeeze", "stride", "sub", "sum", "t", "tanh", "to", "transpose", "tril", "triu",
         "truediv", "type", "unsqueeze", "view", "where", "zero", "zeros", "zeros_like",
-        "dropout", "gelu", "silu", "layer_norm", "batch_norm", "numel",
+        "dropout", "gelu", "silu", "layer_norm", "batch_norm", "numel", "store_data",
     }
 )  # fmt: skip
 """By their names, without what says that they do it in place."""

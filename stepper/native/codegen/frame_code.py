@@ -115,6 +115,8 @@ def _written(output: OutputGraph) -> list[Source]:
         Unsupported: one of them cannot be given what it held.
     """
     found = []
+    if output.given_data:
+        raise unimplemented("an input that is given other data, beside other changes")
     for node, arg in output.graphargs.items():
         fake, example = node.meta["example_value"], arg.example
         if isinstance(example, torch.Tensor) and storage_of(fake) in output.written:

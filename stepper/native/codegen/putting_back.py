@@ -8,7 +8,7 @@ write to inputs beside other changes of the program, where something could raise
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -59,7 +59,18 @@ def _put_back(before: Before) -> None:
     before.put_back()
 
 
-for function in (_before, _put_back, Before.__init__, Before.put_back):
+def call_with_versions(
+    written: Sequence[tuple[int, int]], compiled: Callable[..., object], *inputs: torch.Tensor
+) -> object:
+    """Call what a backend has made of a graph that gives some inputs other data: to assign that is
+    no change in place, but AOTAutograd counts it as one."""
+    versions = [(inputs[at], inputs[at]._version + count) for at, count in written]
+    results = compiled(*inputs)
+    set_versions(versions)
+    return results
+
+
+for function in (call_with_versions, _before, _put_back, Before.__init__, Before.put_back):
     _C.set_skip(function.__code__, "recursive")
 
 

@@ -8,7 +8,6 @@ import functools
 import inspect
 import math
 import operator
-import pickle
 import types
 from operator import gt, lt
 from typing import Any
@@ -168,11 +167,20 @@ def _best(values, key, default, is_better):
     return best
 
 
+_TUPLE: type = tuple
+_COMPARED = (str, int, float, bool)
+"""Classes of what tuples are often sorted by."""
+
+
 @stands_for(FUNCTIONS, sorted)
 def _sorted(iterable, /, *, key=None, reverse=False):
     values = list(iterable)
     sign = -1 if reverse else 1  # what is equal stays in order
     keys = values if key is None else [key(each) for each in values]
+    if all(type(each) is _TUPLE and each and type(each[0]) in _COMPARED for each in keys):
+        firsts = [each[0] for each in keys]
+        if len(set(firsts)) == len(firsts):  # nobody looks at what is behind them
+            keys = firsts
     sorted(keys)  # what is equal may have no order
     marks = sorted([(each, sign * index) for index, each in enumerate(keys)], reverse=reverse)
     return [values[sign * index] for _, index in marks]
@@ -208,16 +216,6 @@ def _group_tensors(tensorlistlist, with_indices, /):
     if len(groups) != 1 or len(tensorlistlist) != 1:
         refuse()  # the order of groups is that of a hash table
     return groups
-
-
-_NOTHING_PICKLED = pickle.dumps({})
-
-
-@stands_for(FUNCTIONS, pickle.dumps)
-def _dumps(value, /, *others, **options):
-    if type(value) is not dict or value or others or options:
-        refuse()  # which of its parts are one object is in it, too
-    return _NOTHING_PICKLED
 
 
 NEW_OBJECT = vars(copyreg)["__newobj__"]

@@ -128,19 +128,26 @@ def parts_of_template(template):
 
 @stands_for(ITERATORS, itertools.chain)
 def _chain(*iterables):
-    return chain_from_iterable(iterables)
+    return _linking(None, iter(iterables))
 
 
 @stands_for(ITERATORS, itertools.chain.from_iterable)
 def _from_iterable(iterables, /):
-    return chain_from_iterable(iter(iterables))
+    return _linking(None, iter(iterables))
 
 
-@goes_on(itertools.chain.from_iterable, "iterables", begun=False)
-def chain_from_iterable(iterables, /):
-    """`itertools.chain.from_iterable`."""
+def linked(begun, iterables):
+    """`itertools.chain.from_iterable`, which goes on in one that it has begun."""
+    if begun is not None:
+        iterables = itertools.chain((begun,), iterables)
+    return itertools.chain.from_iterable(iterables)
+
+
+@goes_on(linked, "begun", "iterables")
+def _linking(begun, iterables):
     for iterable in iterables:
-        yield from iterable
+        begun = iter(iterable)
+        yield from begun
 
 
 @stands_for(ITERATORS, itertools.count)

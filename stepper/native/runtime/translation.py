@@ -21,6 +21,7 @@ from stepper.native import config
 from stepper.native.bytecode.opcodes import Instruction
 from stepper.native.codegen.frame_code import compile_return
 from stepper.native.codegen.graph_names import CodeAsCaptured
+from stepper.native.codegen.putting_back import call_with_versions
 from stepper.native.codegen.resume_execution import write_break
 from stepper.native.exc import (
     NothingToCapture,
@@ -203,6 +204,7 @@ class Translation:
         self._settle()
         output = self.output
         output.remove_unused_inputs()
+        output.refuse_former_data(nodes)
         if output.grad_enabled != self.state.grad_enabled:
             mode = self.state.grad_enabled
             output.graph.create_node("call_function", set_grad_enabled, (mode,))
@@ -226,6 +228,8 @@ class Translation:
             raise TypeError(f"the backend returned a {type(compiled).__name__}, not a callable")
         if compiled is gm and not has_hooks(gm):  # by no hooks for all modules, for it is ours
             compiled = partial(_forward, gm)
+        if output.given_data:
+            compiled = partial(call_with_versions, output.written_so_often(), compiled)
         if any(node.target in OF_MODES for node in output.graph.nodes):
             undo = partial(end_modes, self.state.grad_enabled)
             return named(partial(_C.call_and_undo, undo, compiled), name)

@@ -25,7 +25,7 @@ from torch.fx.proxy import GraphAppendingTracer
 
 from stepper._C import call_undisturbed
 from stepper.native.codegen.graph_names import CodeAsCaptured
-from stepper.native.exc import unimplemented
+from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.class_dicts import Consulted, module_of
 from stepper.native.guards.guard import Guard
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -158,12 +158,20 @@ class OutputGraph:
         self.mutates_inputs = False
         self.written: set[int] = set()
         """The memory of inputs that operators have written to, as `storage_of` says."""
+        self.given_data: set[torch.fx.Node] = set()
+        """Inputs that are given the memory of another tensor."""
+        self.former_data: dict[int, tuple[int, torch.Tensor]] = {}
+        """The memory that they have had, by which instruction they lost it, and what keeps it, for
+        nothing else is to be there."""
         self.overlaps = False
         """Whether an operator may refuse to write, since the memory is something else's, too."""
         self.keys: list[Source] = []
         """What is told apart from other objects as a key, and is no input of the graph."""
         self.addresses: list[int] = []
         """The addresses of objects that are guarded to be these."""
+        self.lets_go = self.holds_weakly = False
+        """Whether something was let go that was there before, and whether a table was looked into
+        that may hold such weakly."""
         self.beside = False
         """Whether an operator stands where the program catches exceptions, or has changed what is
         not written back yet: then the frame is run again if it raises."""
@@ -329,6 +337,7 @@ class OutputGraph:
                     raise
                 raise unimplemented(f"{type(error).__name__}: {error}") from None
         proxy = self._input(source, value, fake)
+        proxy.node.meta["version"] = version_of(fake)
         self._storages.add(storage_of(fake))
         return proxy
 
@@ -427,6 +436,37 @@ class OutputGraph:
             self.side_effects.changes += 1
         given = {key: each for key, (_, each) in fakes.items()}
         return self._wrap(node, result, options["guards"], args, given)
+
+    def note_data(self, node: torch.fx.Node, before: torch.Tensor, place: int) -> None:
+        """An instruction has given an input other memory than it had, which this tensor has."""
+        now = storage_of(node.meta["example_value"])
+        self.altered += (storage_of(before), now)
+        self._storages.add(now)
+        self.given_data.add(node)
+        self.former_data[storage_of(before)] = place, before
+        self.mutates_inputs = True
+
+    def refuse_former_data(self, given: Iterable[torch.fx.Node]) -> None:
+        """To be asked of what a graph gives: for AOTAutograd, what has the memory that an input has
+        had shares it with that still.
+
+        Raises:
+            RestartAnalysis: something has.
+        """
+        tensors = (each for each in given if isinstance(each.meta["example_value"], torch.Tensor))
+        for node in tensors if self.former_data else ():
+            place, _ = self.former_data.get(storage_of(node.meta["example_value"]), (None, None))
+            if place is not None and node not in self.graphargs:
+                raise RestartAnalysis(place, "a tensor with data that a parameter has had")
+
+    def written_so_often(self) -> list[tuple[int, int]]:
+        """The places of inputs that are given other memory, and how often each is written to."""
+        found = []
+        for at, node in enumerate(self.graphargs):
+            if node in self.given_data:
+                version = node.meta["example_value"]._version
+                found.append((at, version - node.meta["version"]))
+        return found
 
     def _tensor_of(self, node: torch.fx.Node, args: Arguments) -> VariableTracker:
         """The tensor for which a node was made; it may be an item of a container among `args`."""
@@ -562,10 +602,10 @@ class OutputGraph:
         inference = self.state.inference or enter_inference_mode in modes
         if called(node) == "is_inference" and inference:
             raise unimplemented("a question for inference mode, where it has been entered")
-        if value is not None and type(value) is not torch.dtype and not _is_known(node):
-            item = node.target is operator.getitem  # of several that an operator gives
-            name = called(node.all_input_nodes[0] if item else node)
-            reason = f"{name}, which gives a {class_name(type(value))} and no tensor"
+        item = node.target is operator.getitem  # of several that an operator gives
+        given_by = node.all_input_nodes[0] if item else node
+        if value is not None and type(value) is not torch.dtype and not _is_known(given_by):
+            reason = f"{called(given_by)}, which gives a {class_name(type(value))} and no tensor"
             raise unimplemented(reason, kind=break_kinds.NO_TENSOR)
         return wrap_constant(value, guards)
 

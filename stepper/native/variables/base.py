@@ -26,7 +26,7 @@ from stepper.native.guards.class_dicts import has, has_finalizer, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import CallSource
 from stepper.support import break_kinds
-from stepper.support.words import one_of
+from stepper.support.words import is_plain, one_of
 
 if TYPE_CHECKING:
     from stepper.native.guards.guard import Guard
@@ -364,6 +364,10 @@ def refuse_finalizers(output: Output, dropped: Iterable[VariableTracker]) -> Non
             ends = CallSource(tracker.source, has_finalizer)
             condition = f"{ends.name()} == False"
             output.install_guard(ends, GuardBuilder.EXPRESSION, name=condition)
+        if not is_plain(type(getattr(tracker, "value", tracker))):
+            output.lets_go = True
+            if output.holds_weakly:
+                raise tracker.refuse("letting go, beside a table that may hold it weakly,")
 
 
 def refuse_replaced(

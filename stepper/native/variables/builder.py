@@ -117,6 +117,13 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
 """Functions of which it is known what they do when they are called."""
 _OVER_SEQUENCES = Classes(type(iter(())), type(iter([])), type(iter(range(0))))
 """Classes of iterators that say where they stand."""
+_GIVING_VIEWS = [
+    (type(getattr(of(), name)()), getattr(of, name))
+    for of in (dict, collections.OrderedDict)
+    for name in ("keys", "values", "items")
+]
+"""Classes of views of dictionaries, each with the method that gives such."""
+_VIEWS = Classes(*(of for of, _ in _GIVING_VIEWS))
 _WITH_METHODS = Classes(
     dict, list, set, frozenset, str, tuple, torch.Tensor, torch.nn.Parameter
 )  # fmt: skip
@@ -216,6 +223,12 @@ class VariableBuilder:
             base = self.tx.build(CallSource(self.source, viewed), viewed(value))
             guards = base.guards | self.install_guards(GuardBuilder.TYPE_MATCH, value)
             return MappingProxyVariable(base, source=self.source, guards=guards)
+        if kind in _VIEWS:
+            owner = self.tx.build(CallSource(self.source, viewed), viewed(value))
+            method = next(each for of, each in _GIVING_VIEWS if of is kind)
+            view = BuiltinVariable(method).call_function(self.tx, [owner], {})
+            guards = view.guards | self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return view.with_fields(source=self.source, guards=guards)
         if kind is weakref.ReferenceType or kind is weakref.KeyedRef:
             return self._made(WeakReferenceVariable, GuardBuilder.TYPE_MATCH, value, value)
         if kind is types.UnionType or kind is type(sys.version_info):
@@ -404,6 +417,10 @@ class VariableBuilder:
     def _wrap_dict_of_objects(self, value: dict[object, object]) -> VariableTracker:
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
+        if any(isinstance(key, weakref.ReferenceType) for key in value):
+            self.tx.output.holds_weakly = True
+            if self.tx.output.lets_go:
+                raise unimplemented("a table that may hold weakly what was let go")
         items: dict[object, VariableTracker] = {}
         for place, (key, item) in enumerate(value.items()):
             source = CallSource(self.source, entry, ("keys", place))

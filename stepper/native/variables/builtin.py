@@ -8,6 +8,7 @@ import functools
 import math
 import operator
 import os
+import pickle
 import re
 import struct
 import sys
@@ -427,7 +428,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     issubclass: (2, 2), type: (1, 1), repr: (1, 1), getattr: (2, 3), hasattr: (2, 2),
     setattr: (3, 3), callable: (1, 1), str: (1, 1),
     super: (0, 2), vars: (1, 1), delattr: (2, 2), zip: (0, 255), enumerate: (1, 2),
-    map: (2, 255), slice: (1, 3),
+    map: (2, 255), slice: (1, 3), pickle.dumps: (1, 1),
     object: (0, 0), object.__setattr__: (3, 3), object.__new__: (1, 1), operator.contains: (2, 2),
     operator.setitem: (3, 3), object.__getattribute__: (2, 2), weakref.ReferenceType: (1, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
@@ -577,6 +578,20 @@ def _sorted(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracke
     if not is_constant(known.elements):
         return None
     return fold(sorted, [ConstantVariable(known.elements)], {}).with_guards(known.guards)
+
+
+@handles(pickle.dumps)
+def _dumps(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    (value,) = args
+    if value.python_type() is not dict or not all_constant(args, kwargs):
+        return None
+    # Of other parts it also says which of them are one object.
+    items: dict[object, object] = value.as_python_constant()
+    alone = (type(key) is str and one_of(type(each), _ALONE) for key, each in items.items())
+    return fold(pickle.dumps, args, {}) if all(alone) else None
+
+
+_ALONE = (bool, int, float, type(None))
 
 
 @handles(slice)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from stepper.native import polyfills
 from stepper.native.bytecode.opcodes import handler_of, listing, resume_index
-from stepper.native.exc import Unsupported, unimplemented
+from stepper.native.exc import Reason, RestartAnalysis, Unsupported, unimplemented
 from stepper.native.variables.base import (
     Arguments,
     Keywords,
@@ -38,6 +38,9 @@ _CLOSED_QUIETLY = (Sequence.__iter__.__code__, polyfills.items_by_index.__code__
 """Codes of generators that wait in a `try` block which handles nothing but an IndexError."""
 
 
+_USED_UP = "have the break before the generator is made, or behind its end"
+
+
 class Suspended(NamedTuple):
     """Where a generator stands that has given a value, or has not begun."""
 
@@ -55,13 +58,17 @@ class LocalGeneratorObjectVariable(IteratorVariable):
     """The code of the generator."""
     state: Suspended | None
     """Where it stands now; None: it has ended."""
+    place: int
+    """The instruction by which it was made."""
     returned: VariableTracker | None = None
     """What it returned in the end."""
 
     @classmethod
     def begin(cls, tx: InlinedTranslator) -> LocalGeneratorObjectVariable:
         """A generator that has not run yet."""
-        return cls(tx.f_code, Suspended(tx, tx.position()), mutation_type=ValueMutationNew())
+        made = Suspended(tx, tx.position())
+        place = tx.root.current_instruction.index
+        return cls(tx.f_code, made, place, mutation_type=ValueMutationNew())
 
     def describe(self) -> str:
         return f"generator {self.code.co_qualname}"
@@ -153,8 +160,9 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         self, tx: Translator, state: Suspended | None, returned: VariableTracker | None
     ) -> None:
         new = LocalGeneratorObjectVariable(
-            self.code, state, returned, guards=self.guards, mutation_type=self.mutation_type
-        )
+            self.code, state, self.place, returned,
+            guards=self.guards, mutation_type=self.mutation_type,
+        )  # fmt: skip
         tx.output.side_effects.mutate(self, new, "next")
 
     @property
@@ -186,6 +194,9 @@ class LocalGeneratorObjectVariable(IteratorVariable):
         if made is None or self.state is None:
             return ()
         return [self.state.at.symbolic_locals[name] for name in made.names]
+
+    def reconstruct(self, codegen: Codegen) -> None:
+        raise RestartAnalysis(self.place, Reason(f"{self.describe()} lives on", _USED_UP))
 
     def remake(self, codegen: Codegen) -> None:
         """Push an iterator that goes on where the generator stands in whose place it is."""

@@ -33,7 +33,7 @@ from stepper.native.variables.exceptions import no_attribute
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, SizeVariable, TupleVariable
 from stepper.native.variables.sym_node import SYMBOLS, SymNodeVariable, has_value
-from stepper.native.versions import TensorBase, innermost, storage_address
+from stepper.native.versions import TensorBase, innermost, is_view, storage_address, store_data
 from stepper.support import break_kinds
 from stepper.support.words import one_of
 
@@ -67,7 +67,7 @@ _MEASURES = frozenset({"size", "stride", "numel", "nelement", "storage_offset", 
 ANSWERS = _QUESTIONS | {
     "size", "is_conj", "is_neg", "is_inference", "is_distributed", "is_same_size", "dense_dim",
     "sparse_dim", "result_type", "_is_zerotensor", "_debug_has_internal_overlap",
-    "_has_compatible_shallow_copy_type", "item",
+    "_has_compatible_shallow_copy_type", "item", "_parse_to",
 }  # fmt: skip
 """Methods and functions that give what is no tensor, and is known from what is guarded. Whatever
 else a fake tensor answers is about itself: its text, where it is, what kernels it suits."""
@@ -220,6 +220,9 @@ class TensorVariable(VariableTracker):
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         require(tx.output, self.class_type, "__setattr__", name)
+        if name == "data" and self.source is not None and isinstance(value, TensorVariable):
+            self._store_data(tx, value)
+            return
         if has(self.class_type, name) and not (name == "grad" and self._fits_as_grad(value)):
             kind = break_kinds.OF_ATTRIBUTES.get(name, "")
             raise self.refuse(f"assignment to attribute {name}", kind=kind)
@@ -237,9 +240,27 @@ class TensorVariable(VariableTracker):
         if self.source is None:
             return False
         if isinstance(value, TensorVariable):
-            facts = ((t.shape, t.dtype, t.device, t.layout) for t in (self.fake, value.fake))
-            return len({*facts}) == 1 and value.proxy.node is not self.proxy.node
+            return self._is_like(value) and value.proxy.node is not self.proxy.node
         return isinstance(value, ConstantVariable) and value.value is None
+
+    def _is_like(self, value: TensorVariable) -> bool:
+        """Whether another tensor differs from it in its strides and data only."""
+        facts = [(t.shape, t.dtype, t.device, t.layout) for t in (self.fake, value.fake)]
+        return facts[0] == facts[1]
+
+    def _store_data(self, tx: Translator, value: TensorVariable) -> None:
+        """`self.data = value`: no other tensor notices."""
+        if value.proxy.node is self.proxy.node:
+            return  # it has them
+        output = tx.output
+        plain = self._is_like(value) and self.fake.is_leaf and not is_view(self.fake)
+        lazy = any(each.fake.is_conj() or each.fake.is_neg() for each in (self, value))
+        if not plain or lazy or output.transforms or output.inference:
+            kind = break_kinds.OF_ATTRIBUTES["data"]
+            raise self.refuse("assignment to attribute data", kind=kind)
+        before, place = self.fake.detach(), tx.root.current_instruction.index
+        tx.call_in_graph("call_function", store_data, [self, value], {})
+        output.note_data(self.proxy.node, before, place)
 
     def _stored(self, tx: Translator, name: str) -> VariableTracker | None:
         """What the frame has stored as an attribute; None: nothing."""
@@ -309,6 +330,9 @@ class TensorVariable(VariableTracker):
 
             require(tx.output, self.class_type, name)
             return array_of(tx, self)
+        if name == "equal" and len(args) == 1 and self._has_other_size(args[0]):
+            require(tx.output, self.class_type, name)
+            return ConstantVariable(False, **self.propagate(self, args))
         if name == "register_hook" and len(args) == 1 and not kwargs:
             from stepper.native.variables.higher_order import register_hook
 
@@ -346,6 +370,13 @@ class TensorVariable(VariableTracker):
         if not is_graph_method(name):
             raise self.refuse_method(name)
         return tx.call_in_graph("call_method", name, [self, *args], kwargs)
+
+    def _has_other_size(self, other: VariableTracker) -> bool:
+        """Whether another value is a tensor on its device that is known to have another size."""
+        if not isinstance(other, TensorVariable) or other.fake.device != self.fake.device:
+            return False
+        sizes = (self.fake.shape, other.fake.shape)
+        return all(type(n) is int for size in sizes for n in size) and sizes[0] != sizes[1]
 
     def _item(self, tx: Translator) -> VariableTracker:
         """Its only element: a symbol without a value, or what it is known to be."""

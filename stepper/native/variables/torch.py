@@ -119,14 +119,19 @@ _OF_AUTOCAST = frozenset(
 )
 _QUESTIONS = _OF_AUTOCAST | frozenset(
     {
-        torch.is_floating_point, torch.is_complex, torch.is_tensor, torch.numel, torch.is_storage,
+        torch.is_floating_point, torch.is_complex, torch.is_tensor, torch.is_storage,
         torch.overrides.has_torch_function, torch.overrides.has_torch_function_unary,
         torch.overrides.has_torch_function_variadic, torch.overrides.handle_torch_function,
         torch.result_type, torch.promote_types,
         torch.can_cast, torch.finfo, torch.iinfo, torch.broadcast_shapes, torch.device, torch.Size,
         torch.overrides.is_tensor_like, versions.is_batched, torch.get_default_device,
+        versions.is_traceable_wrapper,
     }
 )  # fmt: skip
+
+
+_AS_METHODS: dict[object, str] = {torch.numel: "numel", torch.equal: "equal"}
+"""Functions that tensors answer, as if it were their method."""
 
 
 _allowed: weakref.WeakSet[object] = weakref.WeakSet()
@@ -185,7 +190,7 @@ def is_torch_function(value: object) -> bool:
     """Whether `TorchInGraphFunctionVariable` knows what to do with a function."""
     try:
         known = answer_of(value) is not None or value in _QUESTIONS or value in versions.CHECKS
-        return known or is_graph_function(value)
+        return known or value in _AS_METHODS or is_graph_function(value)
     except TypeError:  # not hashable
         return False
 
@@ -232,8 +237,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
             return wrap_constant(state(tx), options["guards"])
         if self.value in versions.CHECKS:
             return self._check(tx, args, kwargs, options)
-        if self.value is torch.numel and args and isinstance(args[0], TensorVariable):
-            return args[0].call_method(tx, "numel", [], {})
+        if (method := _AS_METHODS.get(self.value)) and args and isinstance(args[0], TensorVariable):
+            return args[0].call_method(tx, method, args[1:], kwargs)
         if self.value is torch.overrides.handle_torch_function:
             return overrides.handled(tx, args, kwargs)
         if self.value in _QUESTIONS:

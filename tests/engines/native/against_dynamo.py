@@ -34,6 +34,7 @@ from tests.engines.native import (
     sample_errors,
     sample_everyday,
     sample_functions,
+    sample_kept,
     sample_language,
     sample_library,
     sample_modes,
@@ -134,6 +135,7 @@ FURNITURE = frozenset(
         "set_inplace_requires_grad_allowed", "jvp_increment_nesting", "jvp_decrement_nesting",
         "enter_dual_level", "exit_dual_level", "set_fwd_grad_enabled", "maybe_load_decompositions",
         "enter_jvp", "enter_sdpa_kernel", "enter_device", "sdpa_kernel", "backend_from_string",
+        "lower_version_count_by_1",
     }
 )  # fmt: skip
 """What nodes call that compute nothing, in the graphs of both."""
@@ -163,7 +165,10 @@ def all_programs() -> list[Program]:
         ("python around tensors", samples_of(sample_python, sample_classes, sample_library)),
         ("parts of torch", samples_of(sample_torch)),
         ("as in the first tests", samples_of(sample_original)),
-        ("in more ways", samples_of(sample_language, sample_modules, sample_operations)),
+        (
+            "in more ways",
+            samples_of(sample_language, sample_modules, sample_operations, sample_kept),
+        ),
         ("where something goes wrong", samples_of(sample_errors)),
     ):
         for function, args in functions:

@@ -61,6 +61,10 @@ def outcome(
     return found
 
 
+_NOTHING: dict[Any, Any] = {}
+_VIEWS = type(_NOTHING.keys()), type(_NOTHING.values()), type(_NOTHING.items())
+
+
 def same(a: Any, b: Any) -> bool:
     """Whether nobody can tell two values apart."""
     if type(a) is not type(b):
@@ -77,6 +81,8 @@ def same(a: Any, b: Any) -> bool:
         )
     if isinstance(a, list | tuple | deque):
         return len(a) == len(b) and all(map(same, a, b))
+    if isinstance(a, _VIEWS):
+        return same([*a], [*b])
     if isinstance(a, dict):
         return list(a) == list(b) and all(same(a[key], b[key]) for key in a)
     if isinstance(a, float):

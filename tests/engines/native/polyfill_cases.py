@@ -102,10 +102,6 @@ FUNCTIONS: dict[object, tuple[str, ...]] = {
         "f(lambda: 0, documented).__qualname__", "f(lambda: 0, documented).__module__",
         "getattr(f(lambda: 0, documented), '__type_params__', 0)",
     ),
-    pickle.dumps: (
-        "f({})", "f(dict())", "f({'a': 1})", "f({}, 2)", "f({}, protocol=2)", "f([])", "f(5)",
-        "f(deque())",
-    ),
     inspect.unwrap: (
         "f(documented) is documented", "f(twice_wrapped) is documented", "f(5)",
         "f(twice_wrapped, stop=lambda each: each is wrapper) is wrapper",
@@ -150,8 +146,13 @@ FUNCTIONS: dict[object, tuple[str, ...]] = {
         "f([2, 1], reverse=None)", "f([1, 2], reverse=[1])", "f([2, 1], key=told)",
         "f([1, 2], key=fails)", "f([], key=5)", "f([1], key=5)", "f(Given(2, 1))",
         "f(Given(2, ValueError('x')))", "f([nan, 1.0, nan, 0.5])", "f([0.0, -0.0, 0])",
-        "f([(1, 'b'), (1, 'a')])", "f([[2], [1]])", "f([Num(2), Num(1)]) and 0", "f([None])",
-        "f([None, None])", "f({3: 1, 1: 2})", "f([2, 1], other=1)", "f(iterable=[2, 1])",
+        "f([(1, 'b'), (1, 'a')])", "f([(2, len), (1, len)]) == [(1, len), (2, len)]",
+        "f([(nan, len), (1.0, len), (nan, len), (0.5, len)])[1][0]", "f([(True, len), (1, len)])",
+        "f([(2,), (), (1,)])", "f([('b', 1), ('a', len)], reverse=True)[0][0]",
+        "f([(1, len), ('a', len)])", "f([(1.0, len), (0, len), (True, 2)])",
+        "f({'b': len, 'a': 5}.items())[0]", "f([[2], [1]])", "f([Num(2), Num(1)]) and 0",
+        "f([None])", "f([None, None])", "f({3: 1, 1: 2})", "f([2, 1], other=1)",
+        "f(iterable=[2, 1])",
         "f([2, 1], reverse=Index(1))", "f([b'b', b'a'])", "f([2, 1], reverse=2)",
         "f([2, 1], reverse=1.5)", "f([Int(2), 1])", "f([Text('b'), 'a'])", "f(Items(2, 1))",
         "f([Says(True), Says(False)]) and 0", "f([{1}, {1, 2}, {2}])", "f([{2}, {1}, {1, 2}])",
@@ -491,6 +492,24 @@ ITERATORS: dict[object, tuple[str, ...]] = {
     type(itertools.tee([])[0]): (),
 }  # fmt: skip
 """By builtin, as `polyfills.ITERATORS` has it. What `tee` makes is made by it alone."""
+
+HANDLED: dict[Any, tuple[str, ...]] = {
+    pickle.dumps: (
+        "f({})",
+        "f(dict())",
+        "f({'a': 1})",
+        "f({}, 2)",
+        "f({}, protocol=2)",
+        "f([])",
+        "f(5)",
+        "f(deque())",
+        "f({'upper': False, 'n': None, 'x': 0.5, 'large': 1 << 70})",
+        "f({'a': 'b'})",
+        "f({1: 2})",
+        "f({'a': []})",
+    ),
+}
+"""Functions of which a tracker's method knows what they do."""
 
 ARRANGED: dict[object, tuple[str, ...]] = {
     itertools.product: (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from functools import partial
+from zlib import crc32
+
 import pytest
 
 from tests.engines.native import against_dynamo, models
@@ -23,6 +26,17 @@ def accounts() -> dict[str, Account]:
 def test_a_program_gives_what_eager_gives(program: Program, accounts: dict[str, Account]) -> None:
     expected = program.run(against_dynamo.eager)
     got, accounts[program.name] = against_dynamo.account_of("native", program)
+    assert same(expected, got), f"{expected!r} became {got!r}"
+
+
+SOME = [p for p in PROGRAMS if p.group != "models" and crc32(p.name.encode()) % 4 == 0]
+
+
+@pytest.mark.parametrize("program", SOME, ids=[p.name for p in SOME])
+def test_so_it_does_with_sizes_and_numbers_that_are_symbols(program: Program) -> None:
+    expected = program.run(against_dynamo.eager)
+    with against_dynamo.native_account() as (compiler, _):
+        got = program.run(partial(compiler, dynamic=True))
     assert same(expected, got), f"{expected!r} became {got!r}"
 
 

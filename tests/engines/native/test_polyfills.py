@@ -109,6 +109,8 @@ def _of(kind: type | None, stands_in: Callable[..., Any]) -> Callable[..., Any]:
 def _rows_without_a_polyfill() -> Iterator[Any]:
     for key, calls in cases.WITH_SETS.items():
         yield pytest.param(key[0], None, calls, id=_named("OPERATIONS", key))
+    for function, calls in cases.HANDLED.items():
+        yield pytest.param(function, None, calls, id=_named("HANDLED", function))
     for kind, calls in cases.ARRANGED.items():
         yield pytest.param(kind, None, calls, id=_named("ITERATORS", kind))
 
