@@ -54,6 +54,8 @@ _MOST_CONDITIONS = 8
 _MOST_LATE = 12
 _MOST_NAMES = 8
 _ITEM = ".item()"
+_OF_TENSORS = re.compile(r"\.(size|stride|storage_offset)\(\)")
+"""In what a symbol stands for: that it is a size of a tensor or the like, not a number of its own."""
 _MOST_FRAMES = 100
 """Calls of a translation whose locals are looked at."""
 _NOT_OVER = {
@@ -156,7 +158,8 @@ def _about_each(recording: Recording, item: Translation) -> Iterator[list[Line]]
     if free:
         free.sort(key=lambda size: size.source.endswith(_ITEM))  # of modules there are many
         names = first_names([_free_name(recording, size) for size in free], _MOST_NAMES)
-        text = f"{compiled_title(recording, item)}: {plural(len(free), 'size')} free: {names}"
+        what = "size" if all(_OF_TENSORS.search(size.source) for size in free) else "number"
+        text = f"{compiled_title(recording, item)}: {plural(len(free), what)} free: {names}"
         yield [Line(text, item.first_moment, "dim")]
     yield [*_undecided(recording, item)]
     yield [*_late(recording, item)]

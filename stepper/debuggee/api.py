@@ -95,6 +95,9 @@ class Recording(contextlib.ContextDecorator):
         was moved or deleted meanwhile, or where the session records that was there already."""
         return self._config.recording if self._writer is None else self._writer.path
 
+    def __repr__(self) -> str:
+        return f"<stepper recording {self.path!r}>"
+
     def __enter__(self) -> Self:
         if (running := start.current()) is not None:
             running.controller.notice(

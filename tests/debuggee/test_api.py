@@ -48,18 +48,20 @@ def test_record_records_what_is_compiled_inside(tmp_path: Path) -> None:
         "import os\n"
         "with stepper.record('one-{pid}.stepper'):\n"
         "    compiled(torch.ones(2))\n"
-        "with stepper.record('two.stepper'):\n"
+        "with stepper.record('two.stepper') as two:\n"
         "    torch.compile(lambda x: x - 1, backend='eager')(torch.ones(2))\n"
         "torch.compile(lambda x: x - 2, backend='eager')(torch.ones(2))\n"
         "try:\n"
         "    with stepper.record('/nowhere/at/all'): pass\n"
         "except stepper.SessionError as error: print(error)\n"
+        "print(two)\n"
         "print(os.getpid())\n"
     )
     status, out, err = run_plainly(source, tmp_path, env=HERE)
     assert (status, err) == (0, "")
-    refusal, pid = out.splitlines()
+    refusal, shown, pid = out.splitlines()
     assert "/nowhere/at/all" in refusal
+    assert shown == f"<stepper recording {str(tmp_path / 'two.stepper')!r}>"
     for name, function in ((f"one-{pid}.stepper", "f"), ("two.stepper", "<lambda>")):
         recording = Recording.open(str(tmp_path / name))
         assert [t.name for t in recording.translations()] == [function]

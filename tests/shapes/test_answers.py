@@ -92,6 +92,11 @@ def held(x):
     return pair[0] + torch.ones(5), pair[1]
 
 
+@dynamic
+def scaled(x, by):
+    return x * by
+
+
 held(torch.ones(5))
 for size in 5, 6, 7:
     name(torch.ones(size))
@@ -107,6 +112,7 @@ with contextlib.suppress(Exception):
 chain(torch.ones(5), torch.ones(7))
 x = torch.ones(5, 6)
 twice(x, x), twice(x, x, torch.ones(5, 5))
+scaled(torch.ones(1), 2.5), scaled(torch.ones(5), 2.5)
 """
 
 
@@ -195,6 +201,13 @@ def test_a_condition_that_leaves_a_size_free_is_told(why: Callable[..., str]) ->
     assert "x.shape[0] is free: the symbol s77, 11 or more" in answer
     assert answer.count(line_of("the branch")) >= 4
     assert "x.shape[0] is 1: a size of 0 or 1 becomes a number (0/1 specialization)" in answer
+
+
+def test_what_is_free_is_called_a_size_only_where_it_is_one(why: Callable[..., str]) -> None:
+    assert "branch: 1 size free: x.shape[0]" in why("", "branch")
+    answer = why("", "scaled")
+    assert "scaled: 1 number free: by" in answer
+    assert "scaled: 2 numbers free: x.shape[0], by" in answer
 
 
 def test_sizes_that_share_a_symbol_are_told(why: Callable[..., str]) -> None:
