@@ -12,6 +12,7 @@
    (stepper/native/guards/guard_program.py writes both lists). */
 
 #include "evalframe/leaf_checks.h"
+#include "evalframe/remembered.h"
 #include "support/api.h"
 
 #include <stddef.h>
@@ -33,6 +34,7 @@ typedef struct {
     int step;
     int from; /* the value that it begins with */
     PyObject *key;
+    Remembered last;
 } Value;
 
 typedef enum {
@@ -56,7 +58,12 @@ typedef struct {
     int test;
     int value;
     PyObject *operand;
-    int other; /* of TEST_SAME */
+    union {
+        int other;          /* of TEST_SAME */
+        void *address;      /* of TEST_OBJ_ID and TEST_TYPE_ID */
+        Remembered last;    /* of those that look for a name */
+        ModuleState module; /* of TEST_NN_MODULE */
+    };
 } Condition;
 
 typedef struct {
@@ -84,11 +91,11 @@ not_found(PyObject *key)
 }
 
 static PyObject *
-item_of(PyObject *container, PyObject *key)
+item_of(Remembered *last, PyObject *container, PyObject *key)
 {
     if (PyDict_CheckExact(container)) {
-        PyObject *found = PyDict_GetItemWithError(container, key);
-        return found != NULL ? Py_NewRef(found) : PyErr_Occurred() ? NULL : not_found(key);
+        PyObject *found = remembered_item(last, container, key);
+        return found != NULL ? found : PyErr_Occurred() ? NULL : not_found(key);
     }
     return PyObject_GetItem(container, key);
 }
@@ -103,7 +110,7 @@ value_of(Run *run, int index)
     if (found != NULL) {
         return found;
     }
-    const Value *value = &run->program->values[index];
+    Value *value = &run->program->values[index];
     PyObject *from = NULL;
     if (value->step >= STEP_ATTR && (from = value_of(run, value->from)) == NULL) {
         return NULL;
@@ -116,16 +123,16 @@ value_of(Run *run, int index)
         found = Py_NewRef(run->globals);
         break;
     case STEP_SCOPE:
-        found = item_of(run->program->scope, value->key);
+        found = item_of(&value->last, run->program->scope, value->key);
         break;
     case STEP_CONSTANT:
         found = Py_NewRef(value->key);
         break;
     case STEP_ATTR:
-        found = PyObject_GetAttr(from, value->key);
+        found = remembered_attribute(&value->last, from, value->key);
         break;
     case STEP_ITEM:
-        found = item_of(from, value->key);
+        found = item_of(&value->last, from, value->key);
         break;
     case STEP_CLASS:
         found = Py_NewRef((PyObject *)Py_TYPE(from));
@@ -175,15 +182,6 @@ truth_of(PyObject *result)
 }
 
 static int
-lacks_attribute(PyObject *value, PyObject *name)
-{
-    PyObject *found;
-    int has = optional_attr(value, name, &found);
-    Py_XDECREF(found);
-    return has < 0 ? -1 : !has;
-}
-
-static int
 has_length(PyObject *value, PyObject *expected)
 {
     Py_ssize_t length = PyObject_Size(value);
@@ -198,14 +196,7 @@ has_bits(PyObject *value, PyObject *expected)
 }
 
 static int
-contains(PyObject *value, PyObject *operand, int expected)
-{
-    int found = PySequence_Contains(value, operand);
-    return found < 0 ? -1 : found == expected;
-}
-
-static int
-holds(Run *run, const Condition *condition)
+holds(Run *run, Condition *condition)
 {
     PyObject *operand = condition->operand;
     if (condition->test == TEST_PYTHON) {
@@ -220,17 +211,17 @@ holds(Run *run, const Condition *condition)
     case TEST_TRUE:
         return PyObject_IsTrue(value);
     case TEST_OBJ_ID:
-        return leaf_checks_address(value, operand);
+        return value == condition->address;
     case TEST_TYPE_ID:
-        return leaf_checks_address((PyObject *)Py_TYPE(value), operand);
+        return Py_TYPE(value) == condition->address;
     case TEST_NN_MODULE:
-        return leaf_checks_module(value, operand);
+        return leaf_checks_module(&condition->module, value, operand);
     case TEST_HAS:
-        return contains(value, operand, 1);
+        return remembered_membership(&condition->last, value, operand, 1);
     case TEST_LACKS:
-        return contains(value, operand, 0);
+        return remembered_membership(&condition->last, value, operand, 0);
     case TEST_LACKS_ATTR:
-        return lacks_attribute(value, operand);
+        return remembered_lack(&condition->last, value, operand);
     case TEST_LENGTH:
         return has_length(value, operand);
     case TEST_EQUALS:
@@ -318,6 +309,9 @@ read_value(GuardProgram *self, Py_ssize_t index, PyObject *given)
         return -1;
     }
     value->key = Py_NewRef(key);
+    if (PyUnicode_CheckExact(key)) {
+        PyUnicode_InternInPlace(&value->key);
+    }
     return 0;
 }
 
@@ -334,6 +328,8 @@ fits(GuardProgram *self, Condition *condition, PyObject *operand)
     switch (condition->test) {
     case TEST_OBJ_ID:
     case TEST_TYPE_ID:
+        condition->address = PyLong_Check(operand) ? PyLong_AsVoidPtr(operand) : NULL;
+        return condition->address != NULL;
     case TEST_LENGTH:
         return PyLong_Check(operand);
     case TEST_NN_MODULE:
@@ -368,6 +364,9 @@ read_condition(GuardProgram *self, Py_ssize_t index, PyObject *given)
         return -1;
     }
     condition->operand = Py_NewRef(operand);
+    if (PyUnicode_CheckExact(operand)) {
+        PyUnicode_InternInPlace(&condition->operand);
+    }
     return 0;
 }
 

@@ -6,13 +6,15 @@
 
 #include "evalframe/leaf_checks.h"
 
+#include "support/api.h"
+#include "support/fields.h"
 #include "support/names.h"
 
 static PyObject *const *const hooks[] = {&ID(_forward_hooks), &ID(_forward_pre_hooks),
                                          &ID(_backward_hooks), &ID(_backward_pre_hooks)};
 
-int
-leaf_checks_address(PyObject *object, PyObject *address)
+static int
+has_address(PyObject *object, PyObject *address)
 {
     void *expected = PyLong_AsVoidPtr(address);
     if (expected == NULL && PyErr_Occurred()) {
@@ -40,7 +42,7 @@ wants(Py_ssize_t count, const char *what)
 static PyObject *
 check_obj_id(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
-    return wants(count, "an id") < 0 ? NULL : as_bool(leaf_checks_address(args[0], args[1]));
+    return wants(count, "an id") < 0 ? NULL : as_bool(has_address(args[0], args[1]));
 }
 
 static PyObject *
@@ -48,13 +50,14 @@ check_type_id(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t cou
 {
     return wants(count, "the id of a class") < 0
                ? NULL
-               : as_bool(leaf_checks_address((PyObject *)Py_TYPE(args[0]), args[1]));
+               : as_bool(has_address((PyObject *)Py_TYPE(args[0]), args[1]));
 }
 
 PyObject *
 leaf_checks_own_dict(PyObject *object)
 {
-    return PyObject_GenericGetAttr(object, ID(__dict__));
+    PyObject *dict = fields_dict(object);
+    return dict != NULL ? Py_NewRef(dict) : PyObject_GenericGetAttr(object, ID(__dict__));
 }
 
 static PyObject *
@@ -63,20 +66,50 @@ instance_dict(PyObject *Py_UNUSED(module), PyObject *object)
     return leaf_checks_own_dict(object);
 }
 
+/* Whether nothing has been registered since the module was as it was. */
+static int
+still_calls_forward(const ModuleState *last)
+{
+    for (size_t i = 0; i < sizeof last->hooks / sizeof *last->hooks; i++) {
+        if (PyDict_GET_SIZE(last->hooks[i]) != 0) {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Whether the length of what is registered says whether there is some. */
+static int
+is_counted(PyObject *registered)
+{
+    return PyDict_CheckExact(registered) || Py_IS_TYPE(registered, &PyODict_Type);
+}
+
 /* 1: an nn.Module's own attributes say that it is in this mode and that calling it is calling its
    forward. */
 static int
-calls_forward(PyObject *fields, PyObject *training)
+calls_forward(ModuleState *last, PyObject *fields, PyObject *training)
 {
-    if (!PyDict_Check(fields) || PyDict_GetItemWithError(fields, ID(training)) != training) {
+    if (!PyDict_Check(fields)) {
+        return 0;
+    }
+    uint64_t state = dict_own_version(fields);
+    if (state != 0 && state == last->fields) {
+        return still_calls_forward(last);
+    }
+    last->fields = 0; /* what is noted from here on is another module's, or of another state */
+    if (PyDict_GetItemWithError(fields, ID(training)) != training) {
         return PyErr_Occurred() ? -1 : 0;
     }
+    int counted = 1;
     for (size_t i = 0; i < sizeof hooks / sizeof *hooks; i++) {
         PyObject *registered = PyDict_GetItemWithError(fields, *hooks[i]);
         int some = registered == NULL ? 1 : PyObject_IsTrue(registered);
         if (some != 0) {
             return some < 0 || PyErr_Occurred() ? -1 : 0;
         }
+        counted = counted && is_counted(registered);
+        last->hooks[i] = registered;
     }
     PyObject *compiled = PyDict_GetItemWithError(fields, ID(_compiled_call_impl));
     if (compiled != NULL && compiled != Py_None) {
@@ -86,17 +119,21 @@ calls_forward(PyObject *fields, PyObject *training)
     if (own == 0) {
         own = PyDict_Contains(fields, ID(_call_impl));
     }
-    return own < 0 || PyErr_Occurred() ? -1 : !own;
+    if (own != 0) {
+        return own < 0 || PyErr_Occurred() ? -1 : 0;
+    }
+    last->fields = counted && state == dict_own_version(fields) ? state : 0;
+    return 1;
 }
 
 int
-leaf_checks_module(PyObject *object, PyObject *training)
+leaf_checks_module(ModuleState *last, PyObject *object, PyObject *training)
 {
     PyObject *fields = leaf_checks_own_dict(object);
     if (fields == NULL) {
         return -1;
     }
-    int passed = calls_forward(fields, training);
+    int passed = calls_forward(last, fields, training);
     Py_DECREF(fields);
     return passed;
 }
@@ -104,32 +141,40 @@ leaf_checks_module(PyObject *object, PyObject *training)
 static PyObject *
 check_nn_module(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
-    return wants(count, "its mode") < 0 ? NULL : as_bool(leaf_checks_module(args[0], args[1]));
+    return wants(count, "its mode") < 0
+               ? NULL
+               : as_bool(leaf_checks_module(&(ModuleState){0}, args[0], args[1]));
 }
 
-static int
-compare_addresses(const void *a, const void *b)
+/* Where an object stands in a table of so many places, or the free place for it. */
+static size_t
+place_in(PyObject *const *table, size_t places, PyObject *object)
 {
-    uintptr_t first = *(const uintptr_t *)a, second = *(const uintptr_t *)b;
-    return (first > second) - (first < second);
+    size_t at = ((uintptr_t)object >> 4) * 0x9E3779B97F4A7C15u >> 32 & (places - 1);
+    while (table[at] != NULL && table[at] != object) {
+        at = (at + 1) & (places - 1);
+    }
+    return at;
 }
 
 static PyObject *
 no_aliasing(PyObject *Py_UNUSED(module), PyObject *const *args, Py_ssize_t count)
 {
-    uintptr_t *addresses = PyMem_New(uintptr_t, count + 1);
-    if (addresses == NULL) {
+    size_t places = 1;
+    while (places < 2 * (size_t)count) {
+        places *= 2;
+    }
+    PyObject **table = PyMem_Calloc(places, sizeof(PyObject *));
+    if (table == NULL) {
         return PyErr_NoMemory();
     }
-    for (Py_ssize_t i = 0; i < count; i++) {
-        addresses[i] = (uintptr_t)args[i];
-    }
-    qsort(addresses, (size_t)count, sizeof *addresses, compare_addresses);
     int different = 1;
-    for (Py_ssize_t i = 1; i < count && different; i++) {
-        different = addresses[i] != addresses[i - 1];
+    for (Py_ssize_t i = 0; i < count && different; i++) {
+        size_t at = place_in(table, places, args[i]);
+        different = table[at] == NULL;
+        table[at] = args[i];
     }
-    PyMem_Free(addresses);
+    PyMem_Free(table);
     return PyBool_FromLong(different);
 }
 

@@ -64,6 +64,12 @@ class_give_version(PyTypeObject *cls, PyObject *some_name)
 #if PY_VERSION_HEX >= 0x030E0000
 int dict_version_watch(PyObject *dict);
 uint64_t dict_version(PyObject *dict);
+
+static inline uint64_t
+dict_own_version(PyObject *Py_UNUSED(dict))
+{
+    return 0;
+}
 #else
 /* Has the states of a dictionary numbered, which CPython did for all of them until 3.13. */
 static inline int
@@ -81,6 +87,14 @@ dict_version(PyObject *dict)
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations" /* 3.12 and 3.13 */
     return ((PyDictObject *)dict)->ma_version_tag;
 #pragma GCC diagnostic pop
+}
+
+/* The number of the state in which a dictionary is that nobody has to watch. No other state of it,
+   and no other dictionary, ever has that number; 0: it has none. */
+static inline uint64_t
+dict_own_version(PyObject *dict)
+{
+    return dict_version(dict);
 }
 #endif
 

@@ -96,6 +96,14 @@ fields_all(PyObject *object)
 }
 
 PyObject *
+fields_dict(PyObject *object)
+{
+    PyObject *dict;
+    (void)attributes_of(object, &dict);
+    return dict;
+}
+
+PyObject *
 fields_get(PyObject *object, PyObject *name)
 {
     PyObject *dict;

@@ -12,6 +12,10 @@ PyObject *fields_all(PyObject *object);
    Runs nothing. */
 PyObject *fields_get(PyObject *object, PyObject *name);
 
+/* The dictionary in which an object has its attributes, borrowed; NULL: it has none now, or they are
+   elsewhere. Runs nothing. */
+PyObject *fields_dict(PyObject *object);
+
 /* What `object.name` is, without asking `__getattribute__` or `__getattr__`: a new reference, or
    NULL with an exception. Most attributes are the object's own, found without looking at its class. */
 PyObject *fields_plain_attribute(PyObject *object, PyObject *name);

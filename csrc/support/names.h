@@ -11,8 +11,11 @@
 #define STEPPER_NAMES(X) \
     X(__aenter__), \
     X(__aexit__), \
+    X(__code__), \
     X(__dict__), \
     X(__doc__), \
+    X(__getattr__), \
+    X(__getattribute__), \
     X(_args), \
     X(_backward_hooks), \
     X(_backward_pre_hooks), \
