@@ -1213,6 +1213,7 @@ TEST_FLOAT: Final[int]
 TEST_SAME: Final[int]
 TEST_CALL: Final[int]
 TEST_PYTHON: Final[int]
+TEST_EITHER: Final[int]
 
 class NamespaceCheck:
     """`check()` says whether names mean what they meant, and functions are what they were.

@@ -51,6 +51,7 @@ typedef enum {
     TEST_SAME,       /* it is the object that the value of this index is */
     TEST_CALL,       /* it, called with the values of these indexes, gives something true */
     TEST_PYTHON,     /* the operand, called with `L` and `G`, does */
+    TEST_EITHER,     /* the next one holds, and that behind it is not asked, or that one does */
     TESTS
 } Test;
 
@@ -152,8 +153,8 @@ static PyObject *
 result_of(Run *run, PyObject *function, PyObject *indexes)
 {
     Py_ssize_t count = PyTuple_GET_SIZE(indexes);
-    PyObject *result = NULL, **args = PyMem_New(PyObject *, count + 1);
-    if (args == NULL) {
+    PyObject *result = NULL, *few[8], **args = few;
+    if (count > 8 && (args = PyMem_New(PyObject *, count)) == NULL) {
         return PyErr_NoMemory();
     }
     for (Py_ssize_t i = 0; i < count; i++) {
@@ -164,7 +165,9 @@ result_of(Run *run, PyObject *function, PyObject *indexes)
     }
     result = PyObject_Vectorcall(function, args, (size_t)count, NULL);
 done:
-    PyMem_Free(args);
+    if (args != few) {
+        PyMem_Free(args);
+    }
     return result;
 }
 
@@ -252,6 +255,13 @@ vectorcall(PyObject *callable, PyObject *const *args, size_t nargsf, PyObject *n
     }
     int passed = 1;
     for (Py_ssize_t i = 0; i < self->condition_count && passed > 0; i++) {
+        if (self->conditions[i].test == TEST_EITHER) {
+            passed = holds(&run, &self->conditions[++i]);
+            i++;
+            if (passed != 0) {
+                continue;
+            }
+        }
         passed = holds(&run, &self->conditions[i]);
     }
     if (passed < 0 && PyErr_ExceptionMatches(PyExc_Exception)) {
@@ -322,6 +332,9 @@ fits(GuardProgram *self, Condition *condition, PyObject *operand)
     if (condition->test == TEST_PYTHON) {
         return PyCallable_Check(operand);
     }
+    if (condition->test == TEST_EITHER) {
+        return 1; /* see has_alternatives */
+    }
     if (!is_value(self, condition->value)) {
         return 0;
     }
@@ -370,6 +383,22 @@ read_condition(GuardProgram *self, Py_ssize_t index, PyObject *given)
     return 0;
 }
 
+/* Whether two conditions that are asked follow each that says so. */
+static int
+has_alternatives(GuardProgram *self)
+{
+    for (Py_ssize_t i = 0; i < self->condition_count; i++) {
+        const Condition *condition = &self->conditions[i];
+        if (condition->test == TEST_EITHER
+            && (i + 2 >= self->condition_count || condition[1].test == TEST_EITHER
+                || condition[2].test == TEST_EITHER)) {
+            PyErr_Format(PyExc_ValueError, "condition %zd: two alternatives are wanted", i);
+            return 0;
+        }
+    }
+    return 1;
+}
+
 static int
 read_lists(GuardProgram *self, PyObject *values, PyObject *conditions)
 {
@@ -392,7 +421,7 @@ read_lists(GuardProgram *self, PyObject *values, PyObject *conditions)
             return -1;
         }
     }
-    return 0;
+    return has_alternatives(self) ? 0 : -1;
 }
 
 static PyObject *
@@ -465,29 +494,14 @@ static PyTypeObject GuardProgram_Type = {
 };
 
 static const Constant constants[] = {
-    CONSTANT_OF(STEP_LOCALS),
-    CONSTANT_OF(STEP_GLOBALS),
-    CONSTANT_OF(STEP_SCOPE),
-    CONSTANT_OF(STEP_CONSTANT),
-    CONSTANT_OF(STEP_CALL),
-    CONSTANT_OF(STEP_ATTR),
-    CONSTANT_OF(STEP_ITEM),
-    CONSTANT_OF(STEP_CLASS),
-    CONSTANT_OF(STEP_OWN_DICT),
-    CONSTANT_OF(TEST_TRUE),
-    CONSTANT_OF(TEST_OBJ_ID),
-    CONSTANT_OF(TEST_TYPE_ID),
-    CONSTANT_OF(TEST_NN_MODULE),
-    CONSTANT_OF(TEST_HAS),
-    CONSTANT_OF(TEST_LACKS),
-    CONSTANT_OF(TEST_LACKS_ATTR),
-    CONSTANT_OF(TEST_LENGTH),
-    CONSTANT_OF(TEST_EQUALS),
-    CONSTANT_OF(TEST_FLOAT),
-    CONSTANT_OF(TEST_SAME),
-    CONSTANT_OF(TEST_CALL),
-    CONSTANT_OF(TEST_PYTHON),
-    {NULL},
+    CONSTANT_OF(STEP_LOCALS),     CONSTANT_OF(STEP_GLOBALS), CONSTANT_OF(STEP_SCOPE),
+    CONSTANT_OF(STEP_CONSTANT),   CONSTANT_OF(STEP_CALL),    CONSTANT_OF(STEP_ATTR),
+    CONSTANT_OF(STEP_ITEM),       CONSTANT_OF(STEP_CLASS),   CONSTANT_OF(STEP_OWN_DICT),
+    CONSTANT_OF(TEST_TRUE),       CONSTANT_OF(TEST_OBJ_ID),  CONSTANT_OF(TEST_TYPE_ID),
+    CONSTANT_OF(TEST_NN_MODULE),  CONSTANT_OF(TEST_HAS),     CONSTANT_OF(TEST_LACKS),
+    CONSTANT_OF(TEST_LACKS_ATTR), CONSTANT_OF(TEST_LENGTH),  CONSTANT_OF(TEST_EQUALS),
+    CONSTANT_OF(TEST_FLOAT),      CONSTANT_OF(TEST_SAME),    CONSTANT_OF(TEST_CALL),
+    CONSTANT_OF(TEST_PYTHON),     CONSTANT_OF(TEST_EITHER),  {NULL},
 };
 
 const Part guard_program_part = {.types = {&GuardProgram_Type}, .constants = constants};

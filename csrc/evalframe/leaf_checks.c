@@ -122,7 +122,7 @@ calls_forward(ModuleState *last, PyObject *fields, PyObject *training)
     if (own != 0) {
         return own < 0 || PyErr_Occurred() ? -1 : 0;
     }
-    last->fields = counted && state == dict_own_version(fields) ? state : 0;
+    last->fields = counted ? state : 0;
     return 1;
 }
 

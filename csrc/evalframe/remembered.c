@@ -5,7 +5,8 @@
    dictionaries and classes for its own caches: whatever is put into one takes its number from it,
    and no other ever gets the same. So where the number is the one of the last look, what was found
    then is what would be found now, and the dictionary or the class itself holds it: to compare a
-   number replaces a search for a key, and for an attribute one in each class of an object.
+   number replaces a search for a key, and for an attribute one in each class of an object. It is
+   read before the look: what changes meanwhile has another one.
 
    What would run code, a key of a class with an equality of its own or a class with its own way to
    give attributes, is asked each time. From 3.14 on, dictionaries have no numbers: there they are
@@ -25,8 +26,7 @@ remembered_item(Remembered *last, PyObject *dict, PyObject *key)
         return Py_XNewRef(last->found);
     }
     PyObject *found = Py_XNewRef(PyDict_GetItemWithError(dict, key));
-    /* Other keys of the same hash may have run code. */
-    if (PyUnicode_CheckExact(key) && !PyErr_Occurred() && state == dict_own_version(dict)) {
+    if (PyUnicode_CheckExact(key) && !PyErr_Occurred()) {
         last->dict = state;
         last->owner = 0;
         last->found = found;
@@ -54,7 +54,7 @@ attribute_of_class(Remembered *last, PyTypeObject *cls, PyObject *name)
     unsigned int state = class_give_version(cls, name);
     PyObject *found = PyObject_GetAttr((PyObject *)cls, name);
     if (found != NULL && state != 0 && found == _PyType_Lookup(cls, name)
-        && _PyType_Lookup(&PyType_Type, name) == NULL && state == class_version(cls)) {
+        && _PyType_Lookup(&PyType_Type, name) == NULL) {
         last->owner = state;
         last->dict = 0;
         last->found = found;

@@ -70,6 +70,20 @@ def test_a_condition_that_asks_nothing_is_refused(condition: Any) -> None:
         program([ROOT], [condition])
 
 
+@pytest.mark.parametrize(
+    "kinds",
+    [
+        (_C.TEST_EITHER,),
+        (_C.TEST_EITHER, _C.TEST_TRUE),
+        (_C.TEST_EITHER, _C.TEST_EITHER, _C.TEST_TRUE, _C.TEST_TRUE),
+        (_C.TEST_EITHER, _C.TEST_TRUE, _C.TEST_EITHER, _C.TEST_TRUE, _C.TEST_TRUE),
+    ],
+)
+def test_alternatives_that_are_not_two_are_refused(kinds: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="two alternatives are wanted"):
+        program([ROOT], [(kind, 0, None) for kind in kinds])
+
+
 @pytest.mark.parametrize("args", [(), ({},), ({}, {}, {}), ({}, None), (None, {})])
 def test_a_check_wants_locals_and_globals(args: Any) -> None:
     with pytest.raises(TypeError, match="locals and the globals"):

@@ -40,6 +40,9 @@ _STRING = re.compile(r"'[^'\\]*'\Z|\"[^\"\\]*\"\Z")
 _STRINGS_AND_SIGNS = re.compile(r"""'[^'\\]*'|"[^"\\]*"|[][(){},'"\\]""")
 
 
+_MORE_THAN_ONE_OR = re.compile(r"['\"]| (and|if|for) | or .* or ", re.DOTALL)
+
+
 class _Unreadable(Exception):
     """A text that is none of the forms that are known here."""
 
@@ -72,7 +75,7 @@ class _Reader:
         for text in conditions:
             known = len(self.values), len(self._indexes)
             try:
-                self.conditions += [self._condition(part) for part in _parts(text)]
+                self.conditions += self._read(text)
             except _Unreadable:
                 self._forget(*known)
                 python[len(self.conditions)] = text
@@ -82,6 +85,13 @@ class _Reader:
             code = compile(f"[{functions}]", "<guards>", "eval")
             for index, function in zip(python, eval(code, self.scope), strict=True):
                 self.conditions[index] = (_C.TEST_PYTHON, -1, function)
+
+    def _read(self, text: str) -> list[tuple[int, int, object]]:
+        one, either, other = text.partition(" or ")
+        if either and not _MORE_THAN_ONE_OR.search(text):
+            alternatives = self._condition(one), self._condition(other)
+            return [(_C.TEST_EITHER, -1, None), *alternatives]
+        return [self._condition(part) for part in _parts(text)]
 
     def _forget(self, values: int, indexes: int) -> None:
         """Take back what was begun for a condition that turned out to be Python."""
@@ -126,6 +136,9 @@ class _Reader:
             return _C.TEST_FLOAT, self.value(left[len("___float_bits(") : -1]), _float(right)
         if left.startswith("len(") and left.endswith(")") and _INTEGER.match(right):
             return _C.TEST_LENGTH, self.value(left[len("len(") : -1]), int(right)
+        if _CALL.match(right):
+            equal = self._function(operator.eq)
+            return _C.TEST_CALL, equal, (self.value(left), self.value(right))
         operand = self.scope[right] if right in self.scope else _constant(right)
         return _C.TEST_EQUALS, self.value(left), operand
 
@@ -183,8 +196,12 @@ class _Reader:
         try:
             return _C.STEP_ITEM, base, _constant(key)
         except _Unreadable:  # it has a source of its own
-            self.values.append((_C.STEP_CONSTANT, 0, operator.getitem))
-            return _C.STEP_CALL, len(self.values) - 1, (base, self.value(key))
+            return _C.STEP_CALL, self._function(operator.getitem), (base, self.value(key))
+
+    def _function(self, function: object) -> int:
+        """The index of a function of Python's."""
+        self.values.append((_C.STEP_CONSTANT, 0, function))
+        return len(self.values) - 1
 
     def _call(self, text: str) -> tuple[int, tuple[int, ...]]:
         """The index of a function, and those of its arguments."""

@@ -32,8 +32,8 @@ class GlobalState:
 
 _function_stack = versions.function_stack_size
 _function_mode_at = versions.function_mode_at
-_default_device = versions.default_device
-_gives_device = versions.DEVICE_MODULE.DeviceContext
+_device_module = versions.DEVICE_MODULE
+_gives_device = _device_module.DeviceContext
 _dispatch_stack = versions.dispatch_stack_size
 is_tracing = versions.is_tracing
 """Held, since each cached call asks them."""
@@ -43,14 +43,15 @@ def function_modes() -> int:
     """How many torch function modes, dispatch modes and traces are active: what they do to an
     operator is nobody's to know, but for that of `torch.set_default_device`, which is the lowest,
     and guarded by itself. `with torch.device(…)` has one of that class, too, and sets nothing."""
-    of_functions = int(_function_stack())
-    device = _default_device()
-    lowest = _function_mode_at(0) if of_functions else None
-    if type(lowest) is _gives_device and lowest.device == device:
-        of_functions -= 1
-    elif device is not None:
-        of_functions += 1  # it is set, and taken off the stack
-    return of_functions + int(_dispatch_stack()) + bool(is_tracing())
+    of_functions = _function_stack()
+    device = _device_module.CURRENT_DEVICE
+    if of_functions or device is not None:
+        lowest = _function_mode_at(0) if of_functions else None
+        if type(lowest) is _gives_device and lowest.device == device:
+            of_functions -= 1
+        elif device is not None:
+            of_functions += 1  # it is set, and taken off the stack
+    return of_functions + _dispatch_stack() + is_tracing()
 
 
 _HOOKS = (
