@@ -55,7 +55,7 @@ _MOST_LATE = 12
 _MOST_NAMES = 8
 _ITEM = ".item()"
 _OF_TENSORS = re.compile(r"\.(size|stride|storage_offset)\(\)")
-"""In what a symbol stands for: that it is a size of a tensor or the like, not a number of its own."""
+"""In what a symbol stands for: that it is a tensor's, not a number of its own."""
 _MOST_FRAMES = 100
 """Calls of a translation whose locals are looked at."""
 _NOT_OVER = {

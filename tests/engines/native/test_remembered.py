@@ -96,7 +96,8 @@ class World:
     def of_a_class(self) -> None:
         ways = [
             ("number", 3), ("number", 4), ("method", method), ("method", another),
-            ("method", staticmethod(method)), ("method", classmethod(method)), ("number", property(lambda self: 4)),
+            ("method", staticmethod(method)), ("method", classmethod(method)),
+            ("number", property(lambda self: 4)),
             ("__getattr__", lambda self, name: 3),
             ("__getattribute__", lambda self, name: object.__getattribute__(self, name)),
             ("__getattribute__", lambda self, name: 4 if name == "number" else method),
