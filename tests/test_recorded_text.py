@@ -227,6 +227,7 @@ IN_ANALYSIS = {
         "_by_place": "the compiler's: a guard's code",
         "_in_entry": "the compiler's name of a frame",
         "_is_dict": "the compiler's: a guard's code",
+        "_as_key": "an expression of the user's",
         "_asks_for": "an expression of the user's",
         "_part_asked_for": "the compiler's: what a guard checks",
         "_property": "an expression of the user's",
@@ -401,6 +402,7 @@ IN_ANALYSIS = {
     "sources.py": {
         "": "torch's sources",
         "spelled": "torch's sources",
+        "is_key": "torch's sources",
         "_with_values": "torch's sources",
         "taken_for_tensor": "torch's sources",
         "unscoped": "torch's sources",

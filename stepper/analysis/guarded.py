@@ -21,7 +21,7 @@ from stepper.analysis.guard_kinds import HIDING, aspects_of, why_unchecked
 from stepper.analysis.guard_uses import entries, guards_of, of_class
 from stepper.analysis.handed_on import inlined_anywhere, inlined_as, names_inside, spelling
 from stepper.analysis.shapes import Size, same, size_of
-from stepper.analysis.sources import BY_PLACE, Path, meant, path_of, unscoped
+from stepper.analysis.sources import BY_PLACE, Path, is_key, meant, path_of, unscoped
 from stepper.analysis.walks import expressions_in
 from stepper.analysis.wanted import Wanted, resolved, symbolic, wanted_by
 from stepper.client.meant import is_meant
@@ -69,6 +69,10 @@ _TYPED = frozenset(
 """Kinds that pass for values of one type only."""
 _CONSTANTS = frozenset({"EQUALS_MATCH", "CONSTANT_MATCH"})
 _ALL_KEYS = frozenset({"DICT_KEYS", "DICT_KEYS_MATCH"})
+_IN_A_ROW = frozenset({"LIST_LENGTH", "SEQUENCE_LENGTH"})
+"""Kinds that look at what has elements by their places."""
+_LISTED = "list()"
+_PLACED = re.compile(r"\[\d+\]")
 _LENGTHS = frozenset(
     {"LIST_LENGTH", "SEQUENCE_LENGTH", "MAPPING_KEYS_CHECK", *_ALL_KEYS, *_CONSTANTS}
 )
@@ -111,6 +115,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """It is what a call gives, of something of which parts are guarded."""
     of_module: bool = False
     """It is the mode of a module, or a dictionary of its hooks."""
+    is_key: bool = False
+    """It is a key of a dictionary, by its place."""
     follows: str = ""
     """What of the tensor it follows from, where it is none of what guards compare."""
     meant: str = ""
@@ -161,6 +167,8 @@ class Guarded(msgspec.Struct, frozen=True):
     @property
     def aspects(self) -> tuple[str, ...]:
         """What of it guards look at, where none looks at its value, e.g. `type`, `length`."""
+        if self.is_key:
+            return ()  # those are the dictionary's
         if self.of_module and any(guard.kind == "NN_MODULE" for guard in self.by):
             return ()  # that guard looks at the value itself, among others
         each = [aspects_of(guard) for guard in self.by if guard.kind != SHAPE_ENV]
@@ -308,7 +316,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
     every = wanted_by(recording, item)
     expression, inside, instance = _called_inside(recording, item, expression, guards)
     path = resolved(recording, item, _without_alias(expression, guards))
-    path = _by_place(_as_member(path, guards), guards)
+    path = _by_place(_as_key(_as_member(path, guards), guards), guards)
     by: list[Guard] = []
     through: list[Guard] = []
     presence: list[Guard] = []
@@ -362,6 +370,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         and _is_of_an_object(path.before, guards)
         and not (last == "len()" and _is_dict(path.before, guards)),
         of_module=last in _OF_MODULES,
+        is_key=is_key(path),
         follows=_FOLLOWING.get(last, ""),
         meant=inside,
         instance=instance,
@@ -431,6 +440,22 @@ def _by_place(path: Path, guards: list[Guard]) -> Path:
     return Path(path.root, steps, path.globally) if places else path
 
 
+def _as_key(path: Path, guards: list[Guard]) -> Path:
+    """A path with an element of `list(config)` as guards look at it: of a dictionary that is a key
+    by its place, of a list or a tuple its own element."""
+    for at in range(1, len(path.steps)):
+        of, place = Path(path.root, path.steps[: at - 1], path.globally), path.steps[at]
+        if path.steps[at - 1] != _LISTED or not _PLACED.fullmatch(place):
+            continue
+        kinds = {guard.kind for guard in guards if _any_same(of, meant(guard.source))}
+        if kinds & _ALL_KEYS:
+            place = f"{BY_PLACE} {place[1:-1]}"
+        elif not kinds & _IN_A_ROW:
+            continue
+        return Path(path.root, (*of.steps, place, *path.steps[at + 1 :]), path.globally)
+    return path
+
+
 def _as_member(path: Path, guards: list[Guard]) -> Path:
     """A path with an element of a module, `self.heads['a']`, as the member that guards look at."""
     for at, step in enumerate(path.steps):
@@ -468,9 +493,12 @@ def _is_dict(path: Path, guards: list[Guard]) -> bool:
 
 def _compares(step: str, guard: Guard) -> bool:
     """Whether a guard on a module looks at its mode, or at a dictionary of its hooks, too: the
-    native engine asks all of that at once. Or one on a member of an enumeration at its number."""
+    native engine asks all of that at once. Or one on a member of an enumeration at its number, or
+    one on a dictionary at each key by its place."""
     if step == _NUMBER:
         return guard.kind == _OF_A_NUMBER
+    if step.startswith(f"{BY_PLACE} "):
+        return guard.kind in _ALL_KEYS
     return step in _OF_MODULES and any(part.startswith(_MODULE_CHECKS) for part in guard.code)
 
 

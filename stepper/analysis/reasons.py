@@ -125,9 +125,14 @@ _METADATA = re.compile(r"___check_metadata_\d+_c")
 """How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""
 _SPEC = re.compile(r"__dtensor_spec_\d+")
 """How Dynamo words that a DTensor is laid out otherwise; it does not say which."""
+FITS = "all its guards hold, asked again"
+"""What is to be said of an entry that fits by then: another thread may have made it meanwhile."""
+_FITS = re.compile(r"Unexpected recompilation: runtime guards failed even though they passed\b")
+"""How Dynamo words that it finds nothing which failed."""
 _DIED = re.compile(r"^(?:Cache line invalidated because )?(?P<source>.+?) got deallocated$")
 _KINDS = (
     (_DIED, "INVALID", ""),
+    (_FITS, "", ""),
     (_METADATA, METADATA, "metadata"),
     (_SPEC, SPEC, PLACEMENTS),
     (_TENSOR, "TENSOR_MATCH", ""),
@@ -155,6 +160,7 @@ _KINDS = (
 )
 
 _IN_OUR_WORDS = {
+    _FITS: FITS,
     _DIED: "an object that it depends on has died: {source}",
     _DUPLICATE: "{source} is the same tensor as {other}",
 }

@@ -355,6 +355,25 @@ def _relations(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
                 yield Advice(*found)
 
 
+def _made_meanwhile(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
+    """Threads compile one function: each has looked before the entry of the other was there."""
+    recording = entries.recording
+    for each in entries.history.recompilations:
+        nearest = each.nearest
+        made = None if nearest is None or not nearest.fits else nearest.translation
+        if made is None or nearest is None:
+            continue
+        first, then = recording.translation(made).thread, each.translation.thread
+        if first != then:
+            yield Advice(
+                "Threads call it at one time, and each compiles what another has under way: call "
+                "it before they begin, with each kind of input that they have.",
+                f"{nearest.entry} fits, asked again, and is another thread's: {first} made it, "
+                f"and {then} called",
+            )
+            return
+
+
 def _at_once(entries: Entries, found: list[Advice]) -> Iterator[Advice]:
     """One thing that is left as it was is enough for a compilation."""
     recompilations = entries.history.recompilations
@@ -433,6 +452,7 @@ def _limit(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
 RULES_OF_ALL: dict[str, Callable[[Entries, list[Advice]], Iterator[Advice]]] = {
     "duck shaping": _shared,
     "relation": _relations,
+    "made meanwhile": _made_meanwhile,
     _AT_ONCE: _at_once,
     "limit": _limit,
 }

@@ -14,6 +14,7 @@ from stepper.analysis.failures import failures
 from stepper.analysis.failures import instead as failed_instead
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.line import Line
+from stepper.analysis.reasons import FITS
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
 from stepper.analysis.recompiles import (
@@ -268,6 +269,10 @@ def _function(
     for condition, times in _unmet(history).most_common(TOLD):
         text = clip(spell(one_line(condition)), _TEXT)
         yield Line(f"  {text} does not hold  ({times} of {len(history.recompilations)})")
+    if fits := sum(
+        each.nearest is not None and each.nearest.fits for each in history.recompilations
+    ):
+        yield Line(f"  an entry fits, asked again  ({fits} of {len(history.recompilations)})")
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
@@ -565,6 +570,8 @@ def differing_text(failure: Failure, spell: Spelling) -> str:
     text = "; ".join(differences)
     if not text and failure.missing and not failure.kind:
         text = f"{spell(failure.source)} is not there"
+    if failure.text == FITS:
+        return FITS
     if not text:
         text = f"fails: {clip(spell(one_line(failure.text)), _TEXT)}"
         text += f", with {seen_text(failure.saw, spell)}" if failure.saw != UNKNOWN else ""

@@ -31,6 +31,7 @@ from stepper.analysis.conditions import (
 from stepper.analysis.origins import Origin, origin_of
 from stepper.analysis.reasons import (
     A_TENSOR,
+    FITS,
     MARKED,
     METADATA,
     NEXT,
@@ -125,9 +126,14 @@ class Tried(msgspec.Struct, frozen=True, dict=True):
     def relation(self) -> Failure | None:
         """The condition about several values that failed first; None: something else did."""
         first = self.failures[0] if self.failures else None
-        if first is None or first.differences or first.source or not first.text:
+        if first is None or first.differences or first.source or not first.text or self.fits:
             return None
         return first
+
+    @property
+    def fits(self) -> bool:
+        """Whether nothing fails by the time that the compiler looks for what has."""
+        return bool(self.failures) and self.failures[0].text == FITS
 
 
 class Entries(Sequence[Tried]):

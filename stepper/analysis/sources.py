@@ -22,6 +22,8 @@ _ROOT = re.compile(r"\b[LG]\['(\w+)'\]")
 _BY_PLACE = re.compile(r"\[list\(dict\.keys\(")
 _PLACE = re.compile(r"\)\)\[(\d+)\]\]")
 """How Dynamo writes a dictionary's value whose key is no constant: by the place of the key."""
+_KEY = re.compile(r"\blist\(dict\.keys\(((?:[^()]|\([^()]*\))+)\)\)\[(\d+)\]")
+"""How Dynamo writes a key by its place."""
 BY_PLACE = "key"
 """How a step begins that is a dictionary's key by its place: `key 0`; its value is `[key 0]`."""
 _LONGEST = 2_000
@@ -91,6 +93,8 @@ def spelled(source: str) -> str:
     text = _OF_CLASS.sub(r"\1.\2", _ROOT.sub(r"\1", brief_source(_NUMPY.sub(r"\1", source))))
     text = FUNCTION_MODE.sub("the torch function mode", text)
     while len(text) < _LONGEST and (shorter := _with_values(text)) != text:
+        text = shorter
+    while len(text) < _LONGEST and (shorter := _KEY.sub(r"list(\1)[\2]", text)) != text:
         text = shorter
     return text
 
@@ -197,6 +201,7 @@ def path_of(expression: str) -> Path | None:
                         ast.Call(
                             func=ast.Attribute(value=ast.Name(id="dict"), attr="keys"), args=[inner]
                         )
+                        | ast.Call(func=ast.Attribute(value=inner, attr="keys"), args=[])
                     ],
                 ),
                 slice=ast.Constant(int(at)),
@@ -251,3 +256,8 @@ def meant(source: str) -> tuple[Path, ...]:
     that instance's."""
     path = path_of(source)
     return () if path is None else tuple(dict.fromkeys((path, path.of_instance)))
+
+
+def is_key(path: Path) -> bool:
+    """Whether it is a key of a dictionary, by its place."""
+    return bool(path.steps) and path.steps[-1].startswith(f"{BY_PLACE} ")

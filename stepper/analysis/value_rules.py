@@ -31,7 +31,7 @@ from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
 from stepper.analysis.size_rules import NOTHING_DYNAMIC, dynamic_later
 from stepper.analysis.slice_bounds import bounds_a_slice
-from stepper.analysis.sources import FUNCTION_MODE, MADE_OF, path_of, unscoped
+from stepper.analysis.sources import FUNCTION_MODE, MADE_OF, is_key, path_of, unscoped
 from stepper.analysis.taken import taken_from
 from stepper.analysis.unmet_guards import Failure
 from stepper.client.text import place_text
@@ -53,7 +53,7 @@ _SCHEDULED = re.compile(r"param_groups\[\d+\](?!\['lr'\]$)")
 _EQUALITY = re.compile(r"Eq\((?!.*(?:Mod|floor|//)).*, -?[\d.]+(?:e-?\d+)?\)")
 """A condition that what is made of a symbol is one number."""
 _GLOBAL = re.compile(r"(?:G|__import_\w+)\['\w+'\]")
-_KEY_OF = re.compile(r"list\(dict\.keys\((?P<dict>.+)\)\)\[\d+\]\Z")
+_KEY_OF = re.compile(r"list\((?P<dict>.+)\)\[\d+\]\Z")
 """Dynamo's expression for a key by its place."""
 _DEVICE = "DEFAULT_DEVICE"
 _NOT_FINITE = frozenset(map(Words, ("inf", "-inf", "nan")))
@@ -160,13 +160,14 @@ def _mixed(it: Changing) -> Advice | None:
 
 def _order_of_keys(it: Changing) -> Advice | None:
     """A key by its place, or all of them."""
-    key = _KEY_OF.match(it.name) if it.what == "value" else None
+    path = path_of(it.series.source) if it.what == "value" else None
+    key = _KEY_OF.match(it.name) if path is not None and is_key(path) else None
     seen = [value.items for value in it.series.values if isinstance(value, Many)]
     of_all = it.what == "keys" and len(seen) > 1 and len(set(map(frozenset, seen))) == 1
     if key is None and not of_all:
         return None
     return it.advise(
-        f"The order of the keys is a constant of the graph: {have(it)} "
+        f"The keys and their order are constants of the graph: {have(it)} "
         f"{key['dict'] if key else it.name} always with the same keys in the same order."
     )
 

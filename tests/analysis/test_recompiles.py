@@ -15,7 +15,7 @@ import torch._dynamo.config
 import stepper
 from stepper.analysis import kind_rules, recompile_advice, size_rules, value_rules
 from stepper.analysis.break_lines import break_lines
-from stepper.analysis.reasons import Reason, parse_reason
+from stepper.analysis.reasons import FITS, Reason, parse_reason
 from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
@@ -560,6 +560,14 @@ def test_dynamos_words_are_taken_apart(words: str, reason: Reason) -> None:
     assert shown == [getattr(reason, name) for name in reason.__struct_fields__ if name != "text"]
     assert found.text
     assert found.text in " ".join(words.split())
+
+
+def test_an_entry_of_which_nothing_fails_is_said_to_fit() -> None:
+    words = (
+        "0/1: Unexpected recompilation: runtime guards failed even though they passed during "
+        "recompilation-reason analysis. Please open an issue with a minimal repro: https://a.org"
+    )
+    assert parse_reason(words) == Reason("0/1", text=FITS)
 
 
 def test_a_recording_without_recompilations_says_so(recorded: Recorded) -> None:

@@ -162,7 +162,7 @@ def keyword_that_is_not_always_given(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="list(dict.keys(tensors))[0] changes: 'a', 'b'",
+    cause="list(tensors)[0] changes: 'a', 'b'",
     advice="with the same keys in the same order",
     never=("branching on it",),
     counts=(2, 1),

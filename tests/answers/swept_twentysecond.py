@@ -227,7 +227,7 @@ def kept_elsewhere_on_the_way(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause="list(dict.keys(averages))[0].grad dies",
+    cause="list(averages)[0].grad dies",
     advice="keep the one that there is, which backward() adds to: zero_grad(set_to_none=False)",
     counts=(2, 1),
 )  # fmt: skip

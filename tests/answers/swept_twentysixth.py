@@ -1,8 +1,13 @@
 """Programs for what was wrong in answers about users' reports that nobody had asked stepper about:
-backends that begin with AOTAutograd."""
+backends that begin with AOTAutograd, threads that compile, keys
+by their places."""
 
 from __future__ import annotations
 
+import functools
+import sys
+import threading
+import time
 from typing import Any
 
 import torch
@@ -32,3 +37,88 @@ def gamma_whose_gradient_is_needed(run: Run) -> None:
     backend = run if run.remedied else "aot_eager"
     rates = torch.compile(Rates(), backend=backend, dynamic=True)
     rates(ones(2, 3))
+
+
+@case(
+    "pytorch#123177", "why-recompile",
+    cause=("an entry fits, asked again  (1 of 1)", "all its guards hold, asked again"),
+    advice="Threads call it at one time, and each compiles what another has under way",
+    counts=(2, 1),
+    never=("does not hold", "Please open an issue"),
+)  # fmt: skip
+def called_by_two_threads(run: Run) -> None:
+    other: list[threading.Thread] = []
+
+    def waits(thread: threading.Thread) -> bool:
+        """Whether a call has come to Dynamo's lock, which the compilation under way holds."""
+        frame = sys._current_frames().get(thread.ident or 0)
+        return frame is not None and frame.f_code.co_filename.endswith("convert_frame.py")
+
+    def backend(graph: Any, example_inputs: Any) -> Any:
+        if not other:
+            other.append(threading.Thread(target=served, args=(ones(3),)))
+            if not run.remedied:
+                other[0].start()
+                while not waits(other[0]):
+                    time.sleep(0.01)
+        return run(graph, example_inputs)
+
+    @functools.partial(torch.compile, backend=backend)
+    def served(x: Any) -> Any:
+        return x * 2
+
+    served(ones(3))
+    if run.remedied:
+        other[0].start()
+    other[0].join()
+
+
+@case(
+    "pytorch#151122", "why-recompile",
+    cause="list(users)[0] changes: 10, 20",
+    advice="The keys and their order are constants of the graph: hand over users always with the",
+    counts=(2, 1),
+    never=("dict.keys(users)",),
+)  # fmt: skip
+def features_of_each_user(run: Run) -> None:
+    @run.compile
+    def summed_features(users: dict[int, Any]) -> Any:
+        total = ones(3)
+        for value in users.values():  # cause
+            total = total if value is None else total + value
+        return total
+
+    for user in (10, 10 if run.remedied else 20):
+        summed_features({user: ones(3)})
+
+
+@case(
+    "", "is-guarded", expression="list(columns)[1]",
+    cause="list(columns)[1] is guarded",
+    counts=(2, 1),
+    never=("not guarded",),
+)  # fmt: skip
+def second_of_the_keys(run: Run) -> None:
+    @run.compile
+    def summed_columns(columns: dict[int, Any], x: Any) -> Any:
+        for value in columns.values():
+            x = x + value
+        return x
+
+    for key in (2, 2 if run.remedied else 3):
+        summed_columns({1: ones(3), key: ones(3)}, ones(3))
+
+
+@case(
+    "", "is-guarded", expression="list(rows)[1]",
+    cause="list(rows)[1] is guarded as to what kind of tensor it is",
+    counts=(2, 1),
+    never=("not guarded",),
+)  # fmt: skip
+def second_of_the_rows(run: Run) -> None:
+    @run.compile
+    def added_rows(rows: list[Any]) -> Any:
+        return rows[0] + rows[1]
+
+    for dtype in (torch.float32, torch.float32 if run.remedied else torch.float64):
+        added_rows([ones(3), ones(3, dtype=dtype)])

@@ -19,6 +19,7 @@ from tests.answers.running import Recorded
 pytestmark = pytest.mark.slow
 
 AGAINST = {
+    "made meanwhile": "int_argument",
     "parameter": "batches_of_other_sizes",
     "size needed": "branch_on_a_size",
     "mark_static": "static_in_torch_compile",
