@@ -90,10 +90,16 @@ dict_version(PyObject *dict)
 }
 
 /* The number of the state in which a dictionary is that nobody has to watch. No other state of it,
-   and no other dictionary, ever has that number; 0: it has none. */
+   and no other dictionary, ever has that number; 0: it has none. In 3.13 an object's attribute is
+   set without a new one while its dictionary only stands for the array that has them. */
 static inline uint64_t
 dict_own_version(PyObject *dict)
 {
+#if PY_VERSION_HEX >= 0x030D0000
+    if (((PyDictObject *)dict)->ma_values != NULL) {
+        return 0;
+    }
+#endif
     return dict_version(dict);
 }
 #endif
