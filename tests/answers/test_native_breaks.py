@@ -69,7 +69,6 @@ OTHERWISE = {
     "largest_by_a_key": "take what `",
     "printed_and_then_written_into": "print outside of the compiled function",
     "printed_around_a_block": "print outside of the compiled function",
-    "written_into_and_not_returned": "handle what raises before the compiled function, or avoid t",
     "epoch_over_a_loader": "the line is a library's: take what `",
     "curvature_of_a_loss": "the line is a library's: take what `",
     "slopes_of_a_map": "the line is a library's: take what `",

@@ -530,6 +530,11 @@ class FunctionContext:
     def save_for_backward(self, *tensors):
         self.saved = tensors
 
+    save_for_forward = save_for_backward
+
+    def mark_dirty(self, *tensors):
+        self.dirty = tensors
+
     def set_materialize_grads(self, value):
         """Backward alone sees that."""
 

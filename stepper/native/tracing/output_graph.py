@@ -36,6 +36,7 @@ from stepper.native.tracing.random_draws import NotingFakeTensorMode
 from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.tracing.symbolic_shapes import SymbolicShapes
+from stepper.native.variables.autograd_function import apply
 from stepper.native.variables.base import NO_GUARDS, Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.folding import wrap_constant
 from stepper.native.variables.lists import ListVariable, TupleVariable
@@ -512,9 +513,8 @@ class OutputGraph:
             FAKE_TENSOR_LOG.disabled = False
 
     def has_altered(self, nodes: Iterable[torch.fx.Node], count: int) -> bool:
-        """Whether operators have changed what these nodes give, or an input, since so many of
-        `altered`."""
-        values = [each.meta["example_value"] for each in {*nodes, *self.graphargs}]
+        """Whether operators have changed what these nodes give since so many of `altered`."""
+        values = [each.meta["example_value"] for each in nodes]
         known = {storage_of(each) for each in values if isinstance(each, torch.Tensor)}
         return not known.isdisjoint(self.altered[count:]) or 0 in self.altered[count:]
 
@@ -691,7 +691,8 @@ def called(node: torch.fx.Node) -> str:
 def _is_known(node: torch.fx.Node) -> bool:
     """Whether a node, of which a fake tensor has given a plain value, gives the same of a real
     one."""
-    return called(node) in ANSWERS or all(map(gives_number, node.all_input_nodes))
+    of_function = getattr(node.target, "__func__", None) is apply  # it was interpreted before
+    return of_function or called(node) in ANSWERS or all(map(gives_number, node.all_input_nodes))
 
 
 def _only_takes(node: torch.fx.Node) -> bool:

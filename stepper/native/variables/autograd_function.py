@@ -3,7 +3,8 @@
 The call is a node: what it does when the graph runs, its backward included, is torch's matter. But
 the node's `forward` is the program's code, and what that gives may depend on anything that it
 reads. So it is interpreted first, with a stand-in for `ctx`, only to learn on what it depends: all
-is taken back that came of it but the guards. What does more than compute is left to Python.
+is taken back that came of it but the guards. It may write to tensors of the graph's, which the node
+does, too; what else does more than compute is left to Python.
 """
 
 from __future__ import annotations
@@ -25,8 +26,11 @@ from stepper.native.variables.lists import TupleVariable
 from stepper.native.variables.new_object import make_new
 from stepper.native.variables.tensor import TensorVariable, storage_of
 from stepper.native.variables.user_defined import UserDefinedClassVariable
+from stepper.support import break_kinds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from stepper.native.protocols import Translator
 
 APPLY: Any = lookup(torch.autograd.Function, "apply")
@@ -58,6 +62,18 @@ def _may_be_given(value: VariableTracker) -> bool:
     return True
 
 
+def _facts(nodes: Sequence[torch.fx.Node]) -> dict[torch.fx.Node, object]:
+    """All that is known of tensors, which to write to their memory does not change."""
+    found: dict[torch.fx.Node, object] = {}
+    for node in nodes:
+        value = node.meta.get("example_value")
+        found[node] = isinstance(value, torch.Tensor) and (
+            value.shape, value.stride(), value.storage_offset(), value.dtype, value.requires_grad,
+            storage_of(value),
+        )  # fmt: skip
+    return found
+
+
 class ApplyVariable(UserFunctionVariable):
     """The function behind `apply`."""
 
@@ -71,15 +87,18 @@ class ApplyVariable(UserFunctionVariable):
             return self._forward_alone(tx, cls, given)
         mark, found = output.mark(), dict(output.guards)
         changed, nodes = dict(output.side_effects.changed), [*output.graph.nodes]
-        count = len(output.altered)
+        count, facts = len(output.altered), _facts(nodes)
         grad_enabled, output.grad_enabled = output.grad_enabled, False
         try:
             self._interpret(tx, cls, given)
         finally:
             output.grad_enabled = grad_enabled
-        if output.side_effects.changed != changed or output.has_altered(nodes, count):
+        late = [node for node in output.graphargs if node not in facts]
+        told = _facts(nodes) != facts or output.has_altered(late, count)
+        if output.side_effects.changed != changed or told:
             raise unimplemented(f"{cls.describe()}, whose forward does more than compute,")
-        del output.altered[count:]
+        if not output.has_altered(nodes, count):
+            del output.altered[count:]
         needed = {key: guard for key, guard in output.guards.items() if key not in found}
         output.rollback(mark)
         guards = output.install_again(needed)
@@ -112,8 +131,15 @@ class ApplyVariable(UserFunctionVariable):
         tx.output.side_effects.store_attr(context, "needs_input_grad", TupleVariable(needs))
         forward = cls.var_getattr(tx, "forward")
         if cls.value.setup_context is _TWO_PARTS:
-            return forward.call_function(tx, [context, *given], {})
-        result = forward.call_function(tx, given, {})
-        inputs = TupleVariable(given)
-        cls.var_getattr(tx, "setup_context").call_function(tx, [context, inputs, result], {})
+            result = forward.call_function(tx, [context, *given], {})
+        else:
+            result = forward.call_function(tx, given, {})
+            told = [context, TupleVariable(given), result]
+            cls.var_getattr(tx, "setup_context").call_function(tx, told, {})
+        dirty = tx.output.side_effects.load_attr(context, "dirty")
+        returned = result.unpack(tx) if isinstance(result, TupleVariable) else [result]
+        known = {tx.realize(each).identity for each in returned}
+        if dirty and any(tx.realize(each).identity not in known for each in dirty.unpack(tx)):
+            reason = f"{cls.describe()}, which does not return what it marks as dirty,"
+            raise unimplemented(reason, kind=break_kinds.NOT_RETURNED)
         return result

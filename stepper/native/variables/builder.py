@@ -11,10 +11,11 @@ import collections
 import contextvars
 import functools
 import os
+import random
 import sys
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -91,6 +92,7 @@ from stepper.native.variables.named_tuple import (
 from stepper.native.variables.nn_module import NNModuleVariable
 from stepper.native.variables.numpy_numbers import wrap_numpy
 from stepper.native.variables.partial import FunctoolsPartialVariable
+from stepper.native.variables.random_numbers import RandomVariable
 from stepper.native.variables.registry import RegistryVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
@@ -125,7 +127,7 @@ _GIVING_VIEWS = [
 """Classes of views of dictionaries, each with the method that gives such."""
 _VIEWS = Classes(*(of for of, _ in _GIVING_VIEWS))
 _WITH_METHODS = Classes(
-    dict, list, set, frozenset, str, tuple, torch.Tensor, torch.nn.Parameter
+    dict, list, set, frozenset, str, tuple, torch.Tensor, torch.nn.Parameter, random.Random
 )  # fmt: skip
 """Classes of which a method may be there with its object."""
 _FUNCTION_KINDS = Classes(
@@ -262,7 +264,8 @@ class VariableBuilder:
             return found
         changes = AttributeMutationExisting()
         match = GuardBuilder.TYPE_MATCH
-        return self._made(UserDefinedObjectVariable, match, value, value, mutation_type=changes)
+        made = RandomVariable if issubclass(kind, random.Random) else UserDefinedObjectVariable
+        return self._made(made, match, value, value, mutation_type=changes)
 
     def _wrap_iterator(self, value: Iterator[object]) -> VariableTracker:
         sequence, index = standing(value)
@@ -396,6 +399,7 @@ class VariableBuilder:
         )
 
     def _wrap_dict(self, value: Any) -> VariableTracker:
+        self._note_weak(value.values())
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         guards |= self.install_guards(GuardBuilder.DICT_KEYS, value)
         items: dict[object, VariableTracker] = {
@@ -407,6 +411,7 @@ class VariableBuilder:
         )
 
     def _wrap_set(self, value: set[object] | frozenset[object]) -> VariableTracker:
+        self._note_weak(value)
         guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
         known = all(map(is_key, value))
         if known:
@@ -414,13 +419,17 @@ class VariableBuilder:
         found = SetVariable.existing(value, known=known, source=self.source, guards=guards)
         return found if all(map(_is_asked_for, value)) else found.complete(self.tx)
 
-    def _wrap_dict_of_objects(self, value: dict[object, object]) -> VariableTracker:
-        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
-        guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
-        if any(isinstance(key, weakref.ReferenceType) for key in value):
+    def _note_weak(self, held: Iterable[object]) -> None:
+        """What is in a table or set that is looked into; see `note_let_go`."""
+        if any(issubclass(type(each), weakref.ReferenceType) for each in held):
             self.tx.output.holds_weakly = True
             if self.tx.output.lets_go:
                 raise unimplemented("a table that may hold weakly what was let go")
+
+    def _wrap_dict_of_objects(self, value: dict[object, object]) -> VariableTracker:
+        guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+        guards |= self.install_guards(GuardBuilder.LIST_LENGTH, value)
+        self._note_weak(value)
         items: dict[object, VariableTracker] = {}
         for place, (key, item) in enumerate(value.items()):
             source = CallSource(self.source, entry, ("keys", place))

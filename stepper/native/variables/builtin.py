@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import bisect
 import builtins
 import functools
 import math
@@ -76,7 +77,8 @@ _PURE: frozenset[object] = OF_TEXTS | frozenset(
         abs, bool, bytes, chr, complex, divmod, float, format, frozenset, int, len, max, min, ord,
         pow, repr, round, str, sum, range, all, any, sorted, bin, hex, oct, ascii, tuple,
         operator.index, operator.truth, hash, callable, int.from_bytes, float.fromhex, os.fspath,
-        sys.intern, struct.pack, struct.unpack, struct.calcsize, str.maketrans,
+        sys.intern, bisect.bisect_left, bisect.bisect_right, struct.pack, struct.unpack,
+        struct.calcsize, str.maketrans,
         *filter(callable, vars(math).values()),
     }
 )  # fmt: skip

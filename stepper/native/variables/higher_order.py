@@ -84,7 +84,7 @@ class Region:
             if key not in stored or stored[key] != value
         }
         outside = any(key.born < born or isinstance(key, _EXISTING) for key in changed)
-        if before != after or outside or output.has_altered(known, count):
+        if before != after or outside or output.has_altered({**known, **output.graphargs}, count):
             reason = f"{function.describe()}, which does more than compute,"
             raise unimplemented(reason, kind=break_kinds.CHANGES_MORE)
         self.nodes = [n for n in output.graph.nodes if n not in known and n.op != "placeholder"]

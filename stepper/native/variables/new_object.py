@@ -38,7 +38,6 @@ from stepper.native.variables.base import (
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import InsideVariable
 from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
-from stepper.native.variables.instance_dict import store_in_dict
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -92,7 +91,7 @@ class NewObjectVariable(UserDefinedObjectVariable):
             containers.write_contents(codegen, held, base, variable, most)
         for name, value in stored.items():
             by = self.stores_by(name)
-            by = by if by is store_in_dict else object.__setattr__
+            by = object.__setattr__ if by in (None, self.generic_setattr_method) else by
             codegen.do(by, Kept(variable), name, value)
 
 
@@ -181,9 +180,13 @@ def _is_plain(cls: UserDefinedClassVariable) -> bool:
 
 def _maker_of(kind: type) -> type:
     """Whose `__new__` makes an empty one."""
-    return types.SimpleNamespace if is_derived(kind, types.SimpleNamespace) else object
+    bases = (types.SimpleNamespace, *(base for base, _ in KEEPING_MORE))
+    return next((base for base in bases if is_derived(kind, base)), object)
 
 
+KEEPING_MORE: list[tuple[type, type[NewObjectVariable]]] = []
+"""Classes in C of which an object keeps more than its attributes, and the trackers of such that the
+frame made."""
 _IS_ABSTRACT = 1 << 20
 """Set in the flags of a class that has methods without a body."""
 
@@ -201,7 +204,8 @@ def make_empty(
     except TypeError:  # a class in C, or one of which `__new__` was deleted: Python remembers it
         raise _refused(cls) from None
     options = VariableTracker.propagate(cls)
-    return NewObjectVariable(empty, cls, held, mutation_type=AttributeMutationNew(), **options)
+    of = next((of for base, of in KEEPING_MORE if base is maker), NewObjectVariable)
+    return of(empty, cls, held, mutation_type=AttributeMutationNew(), **options)
 
 
 def _make_by_program(

@@ -12,6 +12,7 @@ import enum
 import functools
 import graphlib
 import operator
+import random
 import re
 import struct
 import typing
@@ -357,3 +358,73 @@ def texts_and_bytes(x):
     parts = re.match(r"(?P<name>[a-z]+)(?P<at>\d+)?", "layer12").groupdict()
     packed = struct.pack("<ih", 5, 2)
     return x * int(parts["at"]), "abz".translate(table), parts, struct.unpack("<ih", packed)
+
+
+# --- random numbers, once there is a seed
+
+
+@sample(T(3))
+def seeded_generator(x):
+    drawn = random.Random(5)
+    return x * drawn.random() + drawn.randint(1, 9), drawn.choice([1, 2, 3]), drawn.gauss(0, 1)
+
+
+@sample(T(3))
+def seeded_module(x):
+    random.seed(3)
+    order = list(range(5))
+    random.shuffle(order)
+    told = random.sample(range(10), 3), random.choices([1, 2], weights=[1, 2], k=2)
+    return x * random.randint(1, 10) + random.uniform(0, 1), order, told, random.getrandbits(5)
+
+
+@sample(T(3))
+def seeded_before_a_break(x):
+    random.seed(1)
+    drawn = random.Random(2)
+    first = random.random(), drawn.random()
+    print("between")
+    return x * first[0], first, random.random(), random.gauss(0, 1), drawn.random()
+
+
+@sample(T(3))
+def state_given_back(x):
+    random.seed(1)
+    state = random.getstate()
+    first = random.random()
+    random.setstate(state)
+    return x * first, first == random.random()
+
+
+class Augments:
+    def __init__(self):
+        self.drawn = random.Random(7)
+
+    def __call__(self, x):
+        return x * 2 if self.drawn.random() < 0.5 else x + 1
+
+
+@sample(T(3))
+def generator_that_an_object_has(x):
+    augments = Augments()
+    y = augments(augments(x))
+    print("between")
+    return augments(y), augments.drawn.gauss_next
+
+
+class Fixed(random.Random):
+    def random(self):
+        return 0.25
+
+
+@sample(T(3))
+def generator_of_ones_own(x):
+    drawn = Fixed(3)
+    return x * drawn.random(), drawn.uniform(0, 4), drawn.getrandbits(8)
+
+
+@sample(T(3))
+def generator_that_is_asked_wrongly(x):
+    drawn = random.Random(2)
+    told = error_of(lambda: drawn.setstate(5)), error_of(lambda: drawn.getrandbits(-1))
+    return x + 1, told, drawn.random()

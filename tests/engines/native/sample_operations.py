@@ -495,3 +495,122 @@ def unions(x, n):
         isinstance(n, kinds),
         isinstance(n, (kinds, float | None)),
     )
+
+
+# --- functions with a backward of their own, that do more
+
+
+class AddsOne(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.mark_dirty(x)
+        x.add_(1)
+        return x
+
+    @staticmethod
+    def backward(ctx, g):
+        return g * 2
+
+
+@sample(G(3))
+def function_in_place(x):
+    y = x * 2
+    z = AddsOne.apply(y)
+    return z, y, z is y
+
+
+@sample(T(3))
+def function_in_place_on_an_input(x):
+    z = AddsOne.apply(x)
+    return z * 2, x + 1, z is x
+
+
+@sample(T(3))
+def function_in_place_before_a_break(x):
+    z = AddsOne.apply(x)
+    print("between")
+    return z * 2, x
+
+
+class PutsIn(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, scratch, value, index):
+        ctx.index = index
+        scratch.data[index] = value
+        return scratch
+
+    @staticmethod
+    def backward(ctx, g):
+        return g, g[ctx.index], None
+
+
+@sample(T(3), G(1))
+def function_that_puts_into_data(x, v):
+    scratch = PutsIn.apply(torch.zeros(3), v[0], (..., 0))
+    scratch = PutsIn.apply(scratch, v[0] * 2, (..., 1))
+    return scratch.sum() + x
+
+
+@sample(T(3), G(1))
+def function_that_puts_into_an_inputs_data(x, v):
+    y = x * 2
+    return PutsIn.apply(x, v[0], 1) * 2, x, y
+
+
+HOW_OFTEN = 3
+
+
+class GivesMore(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, y):
+        ctx.set_materialize_grads(False)
+        ctx.save_for_backward(x, y)
+        return x + y, x * y, HOW_OFTEN, "name", None
+
+    @staticmethod
+    def backward(ctx, a, b, *others):
+        x, y = ctx.saved_tensors
+        return a + b * y, a + b * x
+
+
+@sample(G(3), G(3))
+def function_that_gives_more_than_tensors(x, y):
+    a, b, count, name, nothing = GivesMore.apply(x, y)
+    return (a * b).sum() * count, name, nothing
+
+
+BUFFER = torch.zeros(3)
+
+
+class WritesElsewhere(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        BUFFER.add_(1)
+        return x * BUFFER
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+@sample(G(3))
+def function_that_writes_elsewhere(x):
+    BUFFER.zero_()
+    return WritesElsewhere.apply(x), BUFFER.clone()
+
+
+class Reshapes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        x.unsqueeze_(0)
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, g):
+        return g
+
+
+@sample(G(3))
+def function_that_changes_a_shape(x):
+    y = x * 1
+    return Reshapes.apply(y), y.shape
