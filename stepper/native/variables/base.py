@@ -14,6 +14,7 @@ neither a snapshot nor "on which guards does this depend" has an answer without 
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, TypeVar, dataclass_transform
@@ -364,10 +365,21 @@ def refuse_finalizers(output: Output, dropped: Iterable[VariableTracker]) -> Non
             ends = CallSource(tracker.source, has_finalizer)
             condition = f"{ends.name()} == False"
             output.install_guard(ends, GuardBuilder.EXPRESSION, name=condition)
-        if not is_plain(type(getattr(tracker, "value", tracker))):
-            output.lets_go = True
-            if output.holds_weakly:
-                raise tracker.refuse("letting go, beside a table that may hold it weakly,")
+        note_let_go(output, tracker, getattr(tracker, "value", tracker))
+
+
+def note_let_go(output: Output, tracker: VariableTracker, value: object) -> None:
+    """To be told where something is let go that was there before, and may be in a table that holds
+    it weakly: such is looked into only before, or only afterwards.
+
+    Raises:
+        Unsupported: one was looked into before.
+    """
+    alone = issubclass(type(value), torch.Tensor) and not weakref.getweakrefs(value)
+    if not alone and not is_plain(type(value)):
+        output.lets_go = True
+        if output.holds_weakly:
+            raise tracker.refuse("letting go, beside a table that may hold it weakly,")
 
 
 def refuse_replaced(

@@ -20,6 +20,7 @@ from stepper.native.variables.base import (
     AttributeMutationExisting,
     NullVariable,
     VariableTracker,
+    note_let_go,
     refuse_replaced,
 )
 from stepper.native.variables.builtin import BuiltinVariable
@@ -54,11 +55,12 @@ class NameInstructions(Translator):
         """To be asked when one variable less has the value."""
         if value is None or not isinstance(value.source, LocalSource):
             return
-        ends = has_finalizer(self.f_locals.get(value.source.local_name))
-        if ends and not any(
-            value is each for each in (*self.stack, *self.symbolic_locals.values())
-        ):
+        held = self.f_locals.get(value.source.local_name)
+        if any(value is each for each in (*self.stack, *self.symbolic_locals.values())):
+            return
+        if has_finalizer(held):
             raise value.refuse("letting go")
+        note_let_go(self.output, value, held)
 
     POP_ITER = POP_TOP
 
