@@ -171,6 +171,7 @@ IN_ANALYSIS = {
     "dtypes.py": {"": "torch's dtypes", "shared_dtype": "torch's dtypes"},
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {
+        "_traced_last": "Python's: the name of an instruction",
         "": "torch's: how a symbol is called, and the size of what it was given",
         "_as_given": "torch's message, and the program's text",
         "_failed": "torch's message, into its lines",

@@ -53,6 +53,7 @@ from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import MomentId, Node, headline
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
+from stepper.support.pythons_own import is_installed
 
 _SYMBOL = re.compile(r"\bs\d+\b")
 _GIVEN_OUT = re.compile(r"Provided `out=` shape: torch\.Size\(\[([\d, ]*)\]\)")
@@ -77,6 +78,9 @@ _STAGES = {
     FailedStage.EXPORT: "in torch.export",
     FailedStage.OTHER: "",
 }
+
+_OF_OPERATORS = "UncapturedHigherOrderOpError"
+"""What is raised where an operator cannot have the whole of a function that it is given."""
 
 Trying = Callable[[Failed], Told]
 """Says what came of what may be done about a failure."""
@@ -261,6 +265,7 @@ def _failed(
     told: set[tuple[str, str, str]] = set()
     for tried in entries:
         yield from tried_lines(recording, tried, told, every=True)
+    yield from _traced_last(recording, failed)
     if failed.inside is not None and failed.certain:
         inside = failed.inside
         yield Line(f"   inside {line_text(inside.line, cwd)}", inside.moment, "dim")
@@ -277,6 +282,26 @@ def _failed(
         yield Line(f"   raised in {place_text(frame, cwd)}", role="dim")
     for each in again:
         yield Line(f"   again: {_whose(each)}", each.moment or None, "dim")
+
+
+def _traced_last(recording: Recording, failed: Failed) -> Iterator[Line]:
+    """Of a function that an operator such as torch.cond is given: where it ends, if it was traced
+    to its end, for the compiler looks at what it returns as soon as it is there."""
+    if failed.failure.exception != _OF_OPERATORS or not failed.certain or not failed.moment:
+        return
+    attempt = recording.frame(recording.moment(failed.moment).frame).attempt
+    own = [
+        frame
+        for frame in recording.frames(attempt)
+        if frame.first_moment > failed.moment
+        and not is_installed(recording.code(frame.code).filename)
+    ]
+    last = max(own, key=lambda frame: frame.last_moment or 0, default=None)
+    if last is not None and last.last_moment is not None:
+        site = site_at(recording, last.last_moment)
+        if site is not None and site.instruction.opname.startswith("RETURN"):
+            line = line_text(site.line, recording.facts.cwd)
+            yield Line(f"   traced last: {line}", site.moment, "dim")
 
 
 def _folded(

@@ -76,7 +76,10 @@ def printed_in_a_branch(run: Run) -> None:
 
 @case(
     "pytorch#141259", "why-failed",
-    cause=("UncapturedHigherOrderOpError while tracing", "aliasing"),
+    cause=(
+        "UncapturedHigherOrderOpError while tracing", "aliasing", "traced last: ",
+        "kept: return x.clone() if run.remedied else x",
+    ),
     advice="clone()",
     counts=(0, 1),
 )  # fmt: skip

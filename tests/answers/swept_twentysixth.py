@@ -1,9 +1,10 @@
 """Programs for what was wrong in answers about users' reports that nobody had asked stepper about:
 backends that begin with AOTAutograd, threads that compile, keys
-by their places."""
+by their places, operators that are given functions."""
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import threading
@@ -11,6 +12,7 @@ import time
 from typing import Any
 
 import torch
+from torch._higher_order_ops.scan import scan
 
 from tests.answers.cases import Run, case
 
@@ -122,3 +124,50 @@ def second_of_the_rows(run: Run) -> None:
 
     for dtype in (torch.float32, torch.float32 if run.remedied else torch.float64):
         added_rows([ones(3), ones(3, dtype=dtype)])
+
+
+@case(
+    "pytorch#158566", "why-failed",
+    cause=(
+        "UncapturedHigherOrderOpError while tracing", "traced last: ",
+        "carried: return state, state.clone() if run.remedied else state",
+    ),
+    advice="return what is new: where a function returns what it was given",
+    counts=(0, 1),
+)  # fmt: skip
+def state_that_is_returned_twice(run: Run) -> None:
+    def carried(state: Any, row: Any) -> Any:
+        state = state + row
+        return state, state.clone() if run.remedied else state
+
+    @run.compile
+    def accumulated(rows: Any) -> Any:
+        return scan(carried, torch.zeros(3), rows, dim=0)  # cause
+
+    with contextlib.suppress(Exception):
+        accumulated(ones(2, 3))
+
+
+@case(
+    "pytorch#183017", "why-failed",
+    cause=(
+        "UncapturedHigherOrderOpError while tracing", "traced last: ",
+        "halved: return at + 1, y / 2 if run.remedied else y.to(torch.float64) / 2",
+    ),
+    advice="let the function return what it is given",
+    counts=(0, 1),
+)  # fmt: skip
+def halved_in_more_bits(run: Run) -> None:
+    def more(at: Any, y: Any) -> Any:
+        return at < 3
+
+    def halved(at: Any, y: Any) -> Any:
+        return at + 1, y / 2 if run.remedied else y.to(torch.float64) / 2
+
+    @run.compile
+    def solved(x: Any) -> Any:
+        loop = torch._higher_order_ops.while_loop
+        return loop(more, halved, (torch.tensor(0), x))  # cause
+
+    with contextlib.suppress(Exception):
+        solved(ones(3))
