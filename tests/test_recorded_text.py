@@ -147,6 +147,7 @@ IN_ANALYSIS = {
     "check_index.py": {
         "": "torch's sources",
         "whose_key": "torch's sources",
+        "whose_key_is_told": "an expression of the user's",
         "whose_tensor": "the compiler's: a guard's code",
     },
     "call_sites.py": {

@@ -14,6 +14,8 @@ from stepper.analysis.walks import LookedUp
 from stepper.model.lookup import CheckedGuard
 from stepper.model.trace import Guard
 
+_TOLD_KEY = re.compile(r"list\((?P<of>.+)\)\[\d+\]")
+_VALUES = ".values()"
 _A_KEY = re.compile(r"list\(dict\.keys\((?P<of>.*)\)\)\[\d+\]")
 """How a check comes to a key by its place."""
 _A_TENSOR = "check_tensor("
@@ -23,6 +25,12 @@ def whose_key(source: str) -> str:
     """The dictionary whose key, by its place, a check looks at; empty: it looks at none."""
     found = _A_KEY.fullmatch(source)
     return found["of"] if found is not None else ""
+
+
+def whose_key_is_told(told: str) -> str:
+    """The dictionary of a key by its place, as its user writes it; empty: it is no such key."""
+    found = _TOLD_KEY.fullmatch(told)
+    return found["of"] if found is not None and not found["of"].endswith(_VALUES) else ""
 
 
 def whose_tensor(check: CheckedGuard) -> str:

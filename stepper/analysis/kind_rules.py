@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.breaks import left_to_python
-from stepper.analysis.check_index import whose_key
+from stepper.analysis.check_index import whose_key_is_told
 from stepper.analysis.dtypes import shared_dtype
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT, PLACEMENTS, SPEC
@@ -481,9 +481,9 @@ def _object_again(it: Changing) -> str:
 
 def _identity(it: Changing) -> str:
     other = text_of(it.series.values[0]) if it.series.values else "another"
-    if whose := whose_key(other):
+    if whose := whose_key_is_told(other):
         return (
-            f"{it.name} is looked up in {it.spell(whose)}: each key is compiled by itself. If "
+            f"{it.name} is looked up in {whose}: each key is compiled by itself. If "
             "there are few, that is the price; if there are many, hand over what is looked up for "
             "it."
         )

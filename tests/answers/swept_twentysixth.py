@@ -112,8 +112,8 @@ def second_of_the_keys(run: Run) -> None:
 
 
 @case(
-    "", "is-guarded", expression="list(rows)[1]",
-    cause="list(rows)[1] is guarded as to what kind of tensor it is",
+    "", "is-guarded", expression="list(rows)[1].dtype",
+    cause="list(rows)[1].dtype is guarded: it must be float32",
     counts=(2, 1),
     never=("not guarded",),
 )  # fmt: skip
