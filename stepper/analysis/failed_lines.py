@@ -285,8 +285,8 @@ def _failed(
 
 
 def _traced_last(recording: Recording, failed: Failed) -> Iterator[Line]:
-    """Of a function that an operator such as torch.cond is given: where it ends, if it was traced
-    to its end, for the compiler looks at what it returns as soon as it is there."""
+    """Where a function ends that an operator such as torch.cond is given, if it was traced to its
+    end: the compiler looks at what it returns as soon as it is there."""
     if failed.failure.exception != _OF_OPERATORS or not failed.certain or not failed.moment:
         return
     attempt = recording.frame(recording.moment(failed.moment).frame).attempt
