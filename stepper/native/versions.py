@@ -382,6 +382,14 @@ def take_fake_mode(kind: type[FakeTensorMode]) -> None:
             each.py_impl(kind)(known)
 
 
+def forget_tensors(mode: FakeTensorMode) -> None:
+    """Have a fake mode, which graphs keep, know no tensor of the program's any more. It refers to
+    them weakly, and what something refers to cannot be swapped (`torch.utils.swap_tensors`)."""
+    describer = mode.fake_tensor_converter.meta_converter.describer
+    describer.lookup_tensor.clear()
+    describer.lookup_storage.clear()
+
+
 # -- transforms of torch.func ----------------------------------------------------------------------
 
 _forward_gradients: Callable[[bool], AbstractContextManager[object]] = (

@@ -59,6 +59,7 @@ from stepper.native.versions import (
     begin_transform,
     end_of,
     enter_inference_mode,
+    forget_tensors,
     inference_mode,
     is_view,
     is_wrapped,
@@ -231,6 +232,7 @@ class OutputGraph:
         self.mutables.clear()
         self.consulted.clear()
         self.side_effects.cleanup()
+        forget_tensors(self.fake_mode)
 
     def _remember(self, where: dict[Any, Any], key: object, value: object) -> None:
         where[key] = value

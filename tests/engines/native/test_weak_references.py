@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import weakref
 from collections.abc import Callable
@@ -400,3 +401,41 @@ def test_what_is_let_go_is_held_weakly_no_more(program: Any) -> None:
             things = [Thing()]
             table = weakref.WeakKeyDictionary({things[0]: 3})
             assert str(function(torch.ones(1), things, table)[-2:]) == "(0, [])"
+
+
+def refuses(graph: Any, inputs: Any) -> Any:
+    raise ValueError("refused")
+
+
+class Halves(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = torch.nn.Linear(3, 3), torch.nn.Linear(3, 3)
+
+    def forward(self, x: Any) -> Any:
+        x = self.first(x)
+        torch._dynamo.graph_break()
+        return self.second(x)
+
+
+@pytest.mark.parametrize(
+    ("model", "options"),
+    [
+        (torch.nn.Linear(3, 3), {"backend": "eager"}),
+        (torch.nn.Linear(3, 3), {"backend": "eager", "dynamic": True}),
+        (torch.nn.Linear(3, 3), {"backend": refuses}),
+        (Halves(), {"backend": "eager"}),
+        (Halves(), {"backend": "eager", "nopython": True}),
+    ],
+)
+def test_parameters_can_be_swapped_after_a_translation(model: Any, options: Any) -> None:
+    compiled = native.optimize(**options)(model)
+    with contextlib.suppress(Exception):  # refused, or not one graph
+        compiled(torch.ones(2, 3))
+    before = torch.__future__.get_swap_module_params_on_conversion()
+    torch.__future__.set_swap_module_params_on_conversion(True)
+    try:
+        model.to(torch.float64)
+    finally:
+        torch.__future__.set_swap_module_params_on_conversion(before)
+    assert {each.dtype for each in model.parameters()} == {torch.float64}
