@@ -151,8 +151,7 @@ class Database:
             RecordingError: the file is damaged, or a row is not of that type.
         """
         connection = self._sqlite
-        if self.before_reading is not None:
-            self.before_reading()
+        self._announce()
         try:
             rows = connection.execute(sql, params).fetchall()
             return cast(list[Row], msgspec.convert(rows, _list_of(cast(Hashable, row))))
@@ -170,12 +169,18 @@ class Database:
         """
         try:
             cursor = self._sqlite.execute(sql, params)
+            self._announce()
             while rows := cursor.fetchmany(_STREAMED_TOGETHER):
                 yield from cast(list[Row], msgspec.convert(rows, _list_of(cast(Hashable, row))))
+                self._announce()
         except (sqlite3.Error, OverflowError, UnicodeError) as error:
             raise _translated(error, self.path) from error
         except msgspec.ValidationError as error:
             raise damaged(self.path, str(error)) from error
+
+    def _announce(self) -> None:
+        if self.before_reading is not None:
+            self.before_reading()
 
     def one(self, row: type[Row], sql: str, params: Params = ()) -> Row | None:
         """The first row of a SELECT, or None."""
