@@ -172,6 +172,7 @@ IN_ANALYSIS = {
     "dtypes.py": {"": "torch's dtypes", "shared_dtype": "torch's dtypes"},
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {
+        "_at_no_node": "the name of a file",
         "_traced_last": "Python's: the name of an instruction",
         "": "torch's: how a symbol is called, and the size of what it was given",
         "_as_given": "torch's message, and the program's text",
@@ -293,6 +294,12 @@ IN_ANALYSIS = {
         "parse_check": "the compiler's: a guard's code",
         "parse_reason": "torch's: why it compiles again",
         "reasons_in": "torch's: why it compiles again",
+    },
+    "known_parts.py": {
+        "": "the asker's: a step of an expression",
+        "_names": "CPython's: what an instruction names",
+        "not_known_to_be_there": "the asker's: a step of an expression",
+        "where_absent": "the asker's: a step of an expression",
     },
     "left_on_stack.py": {
         "": "torch's: names that it makes up",

@@ -43,6 +43,7 @@ from stepper.client.text import (
     line_text,
     node_meta,
     place_text,
+    short_path,
     value_line,
     way_texts,
     without_addresses,
@@ -61,6 +62,8 @@ _GIVEN_OUT = re.compile(r"Provided `out=` shape: torch\.Size\(\[([\d, ]*)\]\)")
 _RAISED = 3
 """Frames of the traceback that are told, beside the program's own among them."""
 
+_DISPATCH, _GRADIENTS = "torch/_functorch/", "torch/autograd/"
+"""How the files begin of AOTAutograd, and of what it has trace gradients."""
 _MOST_ENTRIES = 3
 """Entries of which it is told why they did not fit."""
 
@@ -145,8 +148,13 @@ def not_known_text(failed: Failed) -> str:
         return "no line of the program was running: it failed in torch.export itself"
     if failed.certain:
         return "" if failed.sites else "the instruction is not recorded"
+    node = failed.failure.node
     match failed.failure.stage:
-        case FailedStage.BACKEND | FailedStage.DISPATCH:
+        case FailedStage.BACKEND | FailedStage.DISPATCH if node:
+            return f"it was at the node {node}: which instruction that is there for is not recorded"
+        case FailedStage.DISPATCH:
+            return _at_no_node(failed)
+        case FailedStage.BACKEND:
             return "which node of the graph is to blame is not recorded"
         case FailedStage.GUARDS:
             return "which instruction made the guard is not recorded"
@@ -156,6 +164,16 @@ def not_known_text(failed: Failed) -> str:
             return "which node of the backward's graph is to blame is not recorded"
         case _:
             return ""
+
+
+def _at_no_node(failed: Failed) -> str:
+    """What is said where AOTAutograd failed and was not running the graph then."""
+    raised = [(short_path(frame.filename), frame.function) for frame in failed.failure.raised]
+    own = [at for at, (file, _) in enumerate(raised) if file.startswith(_DISPATCH)]
+    if any(file.startswith(_GRADIENTS) for file, _ in raised[own[-1] if own else 0 :]):
+        return "AOTAutograd had gradients traced: of which node, is not recorded"
+    itself = f", in {function_name(raised[own[-1]][1])}" if own else ""
+    return f"AOTAutograd itself raised it{itself}: no node of the graph was being run"
 
 
 def raised_in(failed: Failed) -> list[PythonFrame]:

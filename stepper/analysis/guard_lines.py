@@ -29,6 +29,7 @@ from stepper.analysis.guarded import (
     names_of,
 )
 from stepper.analysis.handed_on import spelled_inside
+from stepper.analysis.known_parts import not_known_to_be_there, where_absent
 from stepper.analysis.line import Line
 from stepper.analysis.process_state import compared_with, of_state
 from stepper.analysis.recompile_lines import seen_text
@@ -295,7 +296,10 @@ def _guarded(recording: Recording, expression: str, found: Guarded) -> Iterator[
     name = compiled_title(recording, item)
     path = path_of(expression)
     if not found.meant or path is None:
-        yield Line(f"{name}: {_verdict(expression, found)}", item.first_moment, "title")
+        absent = where_absent(recording, found, path)
+        yield Line(f"{name}: {absent or _verdict(expression, found)}", item.first_moment, "title")
+        if not absent and (text := not_known_to_be_there(recording, found, path)):
+            yield Line(f"  {text}", item.first_moment)
     else:
         meant = spelled_inside(recording, item, found.meant)
         alike = f", and {plural(found.alike, 'other')} alike" if found.alike else ""

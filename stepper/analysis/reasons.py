@@ -125,7 +125,7 @@ _METADATA = re.compile(r"___check_metadata_\d+_c")
 """How Dynamo words that a tensor subclass has other metadata; it does not say which tensor."""
 _SPEC = re.compile(r"__dtensor_spec_\d+")
 """How Dynamo words that a DTensor is laid out otherwise; it does not say which."""
-FITS = "all its guards hold, asked again"
+FITS = "nothing was found to fail: when the compiler looked, all its guards held"
 """What is to be said of an entry that fits by then: another thread may have made it meanwhile."""
 _FITS = re.compile(r"Unexpected recompilation: runtime guards failed even though they passed\b")
 """How Dynamo words that it finds nothing which failed."""

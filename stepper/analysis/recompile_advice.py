@@ -18,7 +18,13 @@ from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.kind_rules import KIND_RULES
 from stepper.analysis.recompile_savings import Changed, Savings
 from stepper.analysis.recompile_series import TOLD, History, Series, histories
-from stepper.analysis.recompiles import Change, apart, changes_of, recompilation
+from stepper.analysis.recompiles import (
+    Change,
+    apart,
+    changes_of,
+    made_by_another,
+    recompilation,
+)
 from stepper.analysis.size_rules import SIZE_RULES, one_side, were_equal
 from stepper.analysis.sources import CODE, path_of, spelled, unscoped
 from stepper.analysis.value_rules import VALUE_RULES
@@ -359,17 +365,13 @@ def _made_meanwhile(entries: Entries, _: list[Advice]) -> Iterator[Advice]:
     """Threads compile one function: each has looked before the entry of the other was there."""
     recording = entries.recording
     for each in entries.history.recompilations:
-        nearest = each.nearest
-        made = None if nearest is None or not nearest.fits else nearest.translation
-        if made is None or nearest is None:
-            continue
-        first, then = recording.translation(made).thread, each.translation.thread
-        if first != then:
+        nearest, item = each.nearest, each.translation
+        first = "" if nearest is None else made_by_another(recording, item, nearest)
+        if first and nearest is not None:
             yield Advice(
                 "Threads call it at one time, and each compiles what another has under way: call "
                 "it before they begin, with each kind of input that they have.",
-                f"{nearest.entry} fits, asked again, and is another thread's: {first} made it, "
-                f"and {then} called",
+                f"{first} made {nearest.entry} while {item.thread} called, whom it fits",
             )
             return
 

@@ -22,6 +22,7 @@ from stepper.analysis.recompiles import (
     Tried,
     failed_checks,
     failed_guards,
+    made_by_another,
     recompilations,
 )
 from stepper.analysis.shape_lines import step_lines
@@ -269,10 +270,8 @@ def _function(
     for condition, times in _unmet(history).most_common(TOLD):
         text = clip(spell(one_line(condition)), _TEXT)
         yield Line(f"  {text} does not hold  ({times} of {len(history.recompilations)})")
-    if fits := sum(
-        each.nearest is not None and each.nearest.fits for each in history.recompilations
-    ):
-        yield Line(f"  an entry fits, asked again  ({fits} of {len(history.recompilations)})")
+    for text, times in Counter(_fitting(recording, history)).items():
+        yield Line(f"  {text}  ({times} of {len(history.recompilations)})")
     limit = history.limit
     if limit is not None:
         yield Line(f"  {limit_text(history)}", limit.translation.first_moment)
@@ -333,6 +332,17 @@ def _unmet(history: History) -> Counter[str]:
     """The conditions about several values that failed first, in so many recompilations."""
     nearest = [each.nearest for each in history.recompilations if each.nearest is not None]
     return Counter(unscoped(each.relation.text) for each in nearest if each.relation is not None)
+
+
+def _fitting(recording: Recording, history: History) -> Iterator[str]:
+    """What is to be said of each recompilation of which nothing was found to fail."""
+    for each in history.recompilations:
+        nearest = each.nearest
+        if nearest is not None and nearest.fits:
+            if made_by_another(recording, each.translation, nearest):
+                yield "another thread made an entry that fits, while this call was on its way"
+            else:
+                yield "nothing was found to fail: an entry fits by the time that one looks"
 
 
 def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:

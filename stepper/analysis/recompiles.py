@@ -136,6 +136,14 @@ class Tried(msgspec.Struct, frozen=True, dict=True):
         return bool(self.failures) and self.failures[0].text == FITS
 
 
+def made_by_another(recording: Recording, item: Translation, fitting: Tried) -> str:
+    """The thread that made an entry which fits by the time that a call has one more compiled, where
+    it is another than the call's; empty: it is the same, or not recorded."""
+    made = fitting.translation if fitting.fits else None
+    thread = "" if made is None else recording.translation(made).thread
+    return thread if thread != item.thread else ""
+
+
 class Entries(Sequence[Tried]):
     """Entries that were tried, each looked into when somebody wants it: a function that was
     compiled a thousand times has been compared with tens of thousands, and few of them are told."""

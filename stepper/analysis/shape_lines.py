@@ -21,6 +21,7 @@ from stepper.analysis.shapes import Size, Symbol, cause_of, in_sources, size_of,
 from stepper.analysis.sites import made_at, program_line, site_at, way_to
 from stepper.analysis.sources import PARAMETER, Path, path_of, spelled, unscoped
 from stepper.analysis.told_once import told_once
+from stepper.analysis.unread import is_unread, unread_lines
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import resolved, symbolic, wanted_by
 from stepper.client.frame_names import compiled_title
@@ -110,7 +111,9 @@ def shape_lines(recording: Recording, expression: str = "", function: str = "") 
     for line in lines:
         none = False
         yield line
-    if none:
+    if none and function and not items:
+        yield Line(f"no compilation is of a function with {function!r} in its name")
+    elif none:
         yield Line(_nothing(recording, expression, function))
 
 
@@ -235,7 +238,8 @@ def _of_one(
         if never and path is not None and len(wants) == 1:
             yield from _replaced(recording, item, path, expression, text_of(wants[0]))
         elif not never and path is not None:
-            yield from _made_inside(recording, item, path, expression)
+            made = [*_made_inside(recording, item, path, expression)]
+            yield from made or unread_lines(recording, item, path, expression)
     symbol = None if found is None else found.symbol
     if is_name or symbol is not None:
         yield from _late(recording, item, expression if symbol is None else symbol.name)
@@ -313,7 +317,7 @@ def _made_inside(
 ) -> Iterator[Line]:
     """Say what a size or number is that the function makes itself."""
     found = _becomes(recording, item, path, _MOST_FRAMES)
-    if found is None:
+    if found is None or (not found.set and is_unread(recording, item, path)):
         return
     written, title = found.written, compiled_title(recording, item)
     if found.set:

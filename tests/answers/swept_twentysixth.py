@@ -43,7 +43,10 @@ def gamma_whose_gradient_is_needed(run: Run) -> None:
 
 @case(
     "pytorch#123177", "why-recompile",
-    cause=("an entry fits, asked again  (1 of 1)", "all its guards hold, asked again"),
+    cause=(
+        "another thread made an entry that fits, while this call was on its way  (1 of 1)",
+        "nothing was found to fail: when the compiler looked, all its guards held",
+    ),
     advice="Threads call it at one time, and each compiles what another has under way",
     counts=(2, 1),
     never=("does not hold", "Please open an issue"),
@@ -171,3 +174,128 @@ def halved_in_more_bits(run: Run) -> None:
 
     with contextlib.suppress(Exception):
         solved(ones(3))
+
+
+@case(
+    "", "is-guarded", expression="hyper.momentun",
+    cause=(
+        "hyper.momentun is not guarded itself",
+        "whether hyper has an attribute momentun is not recorded: no function of the program's",
+    ),
+    counts=(1, 1),
+    never=("is guarded",),
+)  # fmt: skip
+def attribute_that_is_misspelled(run: Run) -> None:
+    class Hyper:
+        def __init__(self) -> None:
+            self.rate = 0.1
+            self.momentum = 0.9
+
+    @run.compile
+    def stepped_by(x: Any, hyper: Any) -> Any:
+        return x * hyper.rate
+
+    hyper = Hyper()
+    stepped_by(ones(3), hyper)
+    hyper.momentum = 0.9 if run.remedied else 0.8
+    stepped_by(ones(3), hyper)
+
+
+@case(
+    "", "is-guarded", expression="plan['height']",
+    cause=(
+        "plan['height'] was not there when this was compiled, and no guard looks at that",
+        "plan has no such key: its keys are 'depth', 'width'",
+    ),
+    counts=(1, 1),
+    never=("is guarded", "not guarded itself"),
+)  # fmt: skip
+def key_that_comes_later(run: Run) -> None:
+    @run.compile
+    def planned_as(x: Any, plan: Any) -> Any:
+        return x * plan["depth"]
+
+    planned_as(ones(3), {"depth": 2, "width": 3})
+    more = {} if run.remedied else {"height": 5}
+    planned_as(ones(3), {"depth": 2, "width": 3, **more})
+
+
+@case(
+    "", "why-failed",
+    cause=("in AOTAutograd", "AOTAutograd had gradients traced: of which node, is not recorded"),
+    counts=(0, 1),
+    never=("in the backend", "which node of the graph is to blame"),
+)  # fmt: skip
+def operator_without_a_derivative(run: Run) -> None:
+    @torch.library.custom_op("tests_swept::copied", mutates_args=())
+    def copied(x: torch.Tensor) -> torch.Tensor:
+        return x.clone()
+
+    @copied.register_fake
+    def _(x: torch.Tensor) -> torch.Tensor:
+        return torch.empty_like(x)
+
+    backend = run if run.remedied else "aot_eager"
+
+    @torch.compile(backend=backend)
+    def copied_twice(x: Any) -> Any:
+        return copied(x) * 2
+
+    with contextlib.suppress(Exception):
+        copied_twice(ones(3, requires_grad=True))
+
+
+@case(
+    "", "why-failed",
+    cause=("in AOTAutograd", "AOTAutograd itself raised it, in ", "no node of the graph was being"),
+    counts=(0, 1),
+    never=("which node of the graph is to blame",),
+)  # fmt: skip
+def two_views_of_what_has_a_gradient(run: Run) -> None:
+    backend = run if run.remedied else "aot_eager"
+
+    @torch.compile(backend=backend)
+    def written_to_both(left: Any, right: Any) -> Any:
+        left.mul_(2)
+        right.add_(1)
+        return left + right
+
+    whole = ones(4, requires_grad=True) * 1
+    with contextlib.suppress(Exception):
+        written_to_both(whole[:3], whole[1:])
+
+
+@case(
+    "", "why-shape", expression="padding",
+    cause="nothing that was traced asks what padding is: none of it is required",
+    counts=(1, 1),
+    never=("nothing is recorded about", "a number, at"),
+)  # fmt: skip
+def number_that_is_not_used(run: Run) -> None:
+    @run.compile
+    def padded_by_nothing(x: Any, padding: int) -> Any:
+        return x * 2
+
+    padded_by_nothing(ones(3), 4)
+    padded_by_nothing(ones(3), 4 if run.remedied else 5)
+
+
+@case(
+    "", "why-shape", expression="spare.shape[0]",
+    cause=(
+        "nothing that was traced asks what spare is until the frame was given up (why-break says "
+        "why): none of it is required"
+    ),
+    counts=(0, 1),
+    never=("nothing is recorded about",),
+)  # fmt: skip
+def spare_rows_of_what_is_given_up(run: Run) -> None:
+    @run.compile
+    def summed_with_spare(x: Any, spare: Any) -> Any:
+        for _ in range(2):
+            x = x + 1
+            if not run.remedied:
+                torch._dynamo.graph_break()
+        return x
+
+    summed_with_spare(ones(3), ones(5))

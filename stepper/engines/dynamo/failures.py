@@ -46,6 +46,9 @@ from stepper.uncompiled import keep_out
 
 _LONGEST = 20_000
 _MOST_LINKS = 20
+_DISPATCH, _GRADIENTS = "_functorch", "autograd"
+_COMPILERS = frozenset({"", "_dynamo", "_inductor"})
+"""Parts of torch that can be what AOTAutograd hands a graph to, and what is none of torch's."""
 _AGAIN = "draft_export exports once more, with Dim.AUTO in the place of sizes"
 
 
@@ -271,11 +274,15 @@ def _stage(frames: list[FrameType], *, traced: bool) -> FailedStage:
 
 
 def _runs_for_dispatch(codes: list[CodeType]) -> bool:
-    """Whether it was AOTAutograd that ran the graph, or failed by itself."""
+    """Whether it was AOTAutograd that ran the graph, or failed by itself: in what of torch it calls
+    but compilers, or anywhere while it had torch trace gradients."""
     parts = [part_of_torch(code.co_filename) for code in codes]
     running = next((at for at, code in enumerate(codes) if is_running_graph(code)), None)
     asking = [part for part in parts[:running] if part != "fx"]
-    return bool(asking) and asking[-1] == "_functorch"
+    if _DISPATCH not in asking:
+        return False
+    behind = asking[len(asking) - asking[::-1].index(_DISPATCH) :]
+    return _GRADIENTS in behind or _COMPILERS.isdisjoint(behind)
 
 
 def _node(frames: list[tuple[FrameType, int]]) -> Any:
