@@ -1214,6 +1214,7 @@ TEST_SAME: Final[int]
 TEST_CALL: Final[int]
 TEST_PYTHON: Final[int]
 TEST_EITHER: Final[int]
+TEST_KEYS: Final[int]
 
 class NamespaceCheck:
     """`check()` says whether names mean what they meant, and functions are what they were.

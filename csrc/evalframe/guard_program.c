@@ -46,6 +46,7 @@ typedef enum {
     TEST_LACKS,      /* … is not */
     TEST_LACKS_ATTR, /* it has no attribute of this name */
     TEST_LENGTH,     /* it has so many items */
+    TEST_KEYS,       /* `list(…)` of it is equal to the operand, a list */
     TEST_EQUALS,     /* it is equal to the operand */
     TEST_FLOAT,      /* it has the bits of this float */
     TEST_SAME,       /* it is the object that the value of this index is */
@@ -97,6 +98,13 @@ item_of(Remembered *last, PyObject *container, PyObject *key)
     if (PyDict_CheckExact(container)) {
         PyObject *found = remembered_item(last, container, key);
         return found != NULL ? found : PyErr_Occurred() ? NULL : not_found(key);
+    }
+    if ((PyList_CheckExact(container) || PyTuple_CheckExact(container)) && PyLong_CheckExact(key)) {
+        Py_ssize_t at = PyLong_AsSsize_t(key);
+        if (at >= 0 && at < PySequence_Fast_GET_SIZE(container)) {
+            return Py_NewRef(PySequence_Fast_GET_ITEM(container, at));
+        }
+        PyErr_Clear(); /* of a number that is too large */
     }
     return PyObject_GetItem(container, key);
 }
@@ -227,6 +235,8 @@ holds(Run *run, Condition *condition)
         return remembered_lack(&condition->last, value, operand);
     case TEST_LENGTH:
         return has_length(value, operand);
+    case TEST_KEYS:
+        return remembered_keys(&condition->last, value, operand);
     case TEST_EQUALS:
         return truth_of(PyObject_RichCompare(value, operand, Py_EQ));
     case TEST_FLOAT:
@@ -345,6 +355,8 @@ fits(GuardProgram *self, Condition *condition, PyObject *operand)
         return condition->address != NULL;
     case TEST_LENGTH:
         return PyLong_Check(operand);
+    case TEST_KEYS:
+        return PyList_CheckExact(operand);
     case TEST_NN_MODULE:
         return PyBool_Check(operand);
     case TEST_LACKS_ATTR:
@@ -494,14 +506,31 @@ static PyTypeObject GuardProgram_Type = {
 };
 
 static const Constant constants[] = {
-    CONSTANT_OF(STEP_LOCALS),     CONSTANT_OF(STEP_GLOBALS), CONSTANT_OF(STEP_SCOPE),
-    CONSTANT_OF(STEP_CONSTANT),   CONSTANT_OF(STEP_CALL),    CONSTANT_OF(STEP_ATTR),
-    CONSTANT_OF(STEP_ITEM),       CONSTANT_OF(STEP_CLASS),   CONSTANT_OF(STEP_OWN_DICT),
-    CONSTANT_OF(TEST_TRUE),       CONSTANT_OF(TEST_OBJ_ID),  CONSTANT_OF(TEST_TYPE_ID),
-    CONSTANT_OF(TEST_NN_MODULE),  CONSTANT_OF(TEST_HAS),     CONSTANT_OF(TEST_LACKS),
-    CONSTANT_OF(TEST_LACKS_ATTR), CONSTANT_OF(TEST_LENGTH),  CONSTANT_OF(TEST_EQUALS),
-    CONSTANT_OF(TEST_FLOAT),      CONSTANT_OF(TEST_SAME),    CONSTANT_OF(TEST_CALL),
-    CONSTANT_OF(TEST_PYTHON),     CONSTANT_OF(TEST_EITHER),  {NULL},
+    CONSTANT_OF(STEP_LOCALS),
+    CONSTANT_OF(STEP_GLOBALS),
+    CONSTANT_OF(STEP_SCOPE),
+    CONSTANT_OF(STEP_CONSTANT),
+    CONSTANT_OF(STEP_CALL),
+    CONSTANT_OF(STEP_ATTR),
+    CONSTANT_OF(STEP_ITEM),
+    CONSTANT_OF(STEP_CLASS),
+    CONSTANT_OF(STEP_OWN_DICT),
+    CONSTANT_OF(TEST_TRUE),
+    CONSTANT_OF(TEST_OBJ_ID),
+    CONSTANT_OF(TEST_TYPE_ID),
+    CONSTANT_OF(TEST_NN_MODULE),
+    CONSTANT_OF(TEST_HAS),
+    CONSTANT_OF(TEST_LACKS),
+    CONSTANT_OF(TEST_LACKS_ATTR),
+    CONSTANT_OF(TEST_LENGTH),
+    CONSTANT_OF(TEST_EQUALS),
+    CONSTANT_OF(TEST_FLOAT),
+    CONSTANT_OF(TEST_SAME),
+    CONSTANT_OF(TEST_CALL),
+    CONSTANT_OF(TEST_PYTHON),
+    CONSTANT_OF(TEST_EITHER),
+    CONSTANT_OF(TEST_KEYS),
+    {NULL},
 };
 
 const Part guard_program_part = {.types = {&GuardProgram_Type}, .constants = constants};

@@ -113,6 +113,42 @@ remembered_membership(Remembered *last, PyObject *container, PyObject *key, int 
     return found < 0 ? -1 : found == is_in;
 }
 
+static int
+is_list_of(PyObject *container, PyObject *list)
+{
+    PyObject *own = PySequence_List(container);
+    int equal = own == NULL ? -1 : PyObject_RichCompareBool(own, list, Py_EQ);
+    Py_XDECREF(own);
+    return equal;
+}
+
+int
+remembered_keys(Remembered *last, PyObject *container, PyObject *list)
+{
+    if (!PyDict_CheckExact(container)) {
+        return is_list_of(container, list);
+    }
+    uint64_t state = dict_own_version(container);
+    if (state != 0 && state == last->dict) {
+        return 1;
+    }
+    Py_ssize_t at = 0, position = 0;
+    for (PyObject *key; PyDict_Next(container, &position, &key, NULL); at++) {
+        PyObject *wanted = at < PyList_GET_SIZE(list) ? PyList_GET_ITEM(list, at) : NULL;
+        if (wanted == NULL || !PyUnicode_CheckExact(key) || !PyUnicode_CheckExact(wanted)) {
+            return is_list_of(container, list); /* comparing may run code */
+        }
+        if (key != wanted && PyUnicode_Compare(key, wanted) != 0) {
+            return 0;
+        }
+    }
+    if (at != PyList_GET_SIZE(list)) {
+        return 0;
+    }
+    last->dict = state;
+    return 1;
+}
+
 int
 remembered_lack(Remembered *last, PyObject *object, PyObject *name)
 {

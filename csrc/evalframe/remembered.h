@@ -23,6 +23,9 @@ PyObject *remembered_attribute(Remembered *, PyObject *object, PyObject *name);
 /* Whether a key is in a container, or that it is not; 1, 0, or -1 with an exception. */
 int remembered_membership(Remembered *, PyObject *container, PyObject *key, int is_in);
 
+/* Whether `list(container)` is equal to a list; 1, 0, or -1 with an exception. */
+int remembered_keys(Remembered *, PyObject *container, PyObject *list);
+
 /* Whether `object.name` raises an AttributeError; 1, 0, or -1 with an exception. */
 int remembered_lack(Remembered *, PyObject *object, PyObject *name);
 

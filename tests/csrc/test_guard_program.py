@@ -57,6 +57,7 @@ def test_a_value_that_leads_nowhere_is_refused(value: Any) -> None:
         (_C.TEST_NN_MODULE, 0, 1),
         (_C.TEST_LACKS_ATTR, 0, 1),
         (_C.TEST_FLOAT, 0, 1),
+        (_C.TEST_KEYS, 0, ("a",)),
         (_C.TEST_SAME, 0, 7),
         (_C.TEST_SAME, 0, "x"),
         (_C.TEST_CALL, 0, (0, 1)),

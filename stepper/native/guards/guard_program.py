@@ -136,6 +136,11 @@ class _Reader:
             return _C.TEST_FLOAT, self.value(left[len("___float_bits(") : -1]), _float(right)
         if left.startswith("len(") and left.endswith(")") and _INTEGER.match(right):
             return _C.TEST_LENGTH, self.value(left[len("len(") : -1]), int(right)
+        if left.startswith("list(") and right.startswith("[") and left.endswith(")"):
+            container = left[len("list(") : -1]
+            if [*_arguments(container)] != [container]:
+                raise _Unreadable
+            return _C.TEST_KEYS, self.value(container), _constant(right)
         if _CALL.match(right):
             equal = self._function(operator.eq)
             return _C.TEST_CALL, equal, (self.value(left), self.value(right))

@@ -35,6 +35,8 @@ TEXTS = [
     "L['x'].method.__code__ is G['code']",
     "L['x'].inner.number == 3",
     "L['x'].inner is L['x']",
+    "list(___instance_dict(L['x'])) == ['number']",
+    "list(___instance_dict(L['x'])) == ['number', 'inner']",
     "G['number'] == 3",
     "'number' in G",
     "___check_nn_module(L['x'], True)",
