@@ -46,20 +46,28 @@ class Consulted:
     """What one translation has found in classes."""
 
     def __init__(self) -> None:
-        self._classes: dict[int, tuple[type, dict[tuple[str, int], object]]] = {}
+        self._classes: dict[int, tuple[type, dict[tuple[str, int], tuple[type, object]]]] = {}
         self.assigned: set[tuple[type, str]] = set()
         """Classes with names that the frame assigns to: what is found there is not what it will
         be."""
 
-    def note(self, cls: type, name: str, start: int, found: object) -> None:
-        """This was found under the name, from the class at `start` of the order on."""
-        if self.assigned and any((each, name) in self.assigned for each in _MRO.__get__(cls)):
-            raise unimplemented(f"attribute {name} of a class, which was assigned to")
+    def note(self, cls: type) -> dict[tuple[str, int], tuple[type, object]]:
+        """The order of its bases was looked at; returns what was found there, by name and by the
+        place in the order where the search began."""
         entry = self._classes.get(id(cls))
         if entry is None:
             entry = self._classes[id(cls)] = (cls, {})
-        if name:
-            entry[1].setdefault((name, start), found)
+        return entry[1]
+
+    def find(self, cls: type, name: str, start: int) -> tuple[type, object]:
+        """See the function: what was found once is there for all of the translation."""
+        if self.assigned and any((each, name) in self.assigned for each in _MRO.__get__(cls)):
+            raise unimplemented(f"attribute {name} of a class, which was assigned to")
+        known = self.note(cls)
+        found = known.get((name, start))
+        if found is None:
+            found = known[name, start] = _find(cls, name, start)
+        return found
 
     def classes(self) -> list[Found]:
         """All of it, for classes that can be changed."""
@@ -110,7 +118,7 @@ def class_dict(cls: type) -> MappingProxyType[str, Any]:
 def order_of(cls: type) -> tuple[type, ...]:
     """The class and its bases, in the order in which they are asked; empty while it is made."""
     if _noting:
-        _noting[-1].note(cls, "", 0, None)
+        _noting[-1].note(cls)
     found: tuple[type, ...] | None = _MRO.__get__(cls)
     return found or ()
 
@@ -205,10 +213,7 @@ def find(cls: type, name: str, start: int = 0) -> tuple[type, Any]:
 
     start: where in the order the search begins.
     """
-    found = _find(cls, name, start)
-    if _noting:
-        _noting[-1].note(cls, name, start, found)
-    return found
+    return _noting[-1].find(cls, name, start) if _noting else _find(cls, name, start)
 
 
 def _find(cls: type, name: str, start: int) -> tuple[type, object]:
