@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from textual.app import App, ComposeResult
+from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
@@ -14,10 +14,10 @@ from stepper.tui.lines import Lines
 from stepper.tui.oneline import OneLine
 from stepper.tui.palette import Row, row
 from stepper.tui.prompt import Prompt
-from stepper.tui.workarounds import QuietScreen, draw_on_stdout
+from stepper.tui.workarounds import AnySize, QuietScreen, draw_on_stdout
 
 
-class ChoosingApp(App[Kept | None]):
+class ChoosingApp(AnySize[Kept | None]):
     """Ends with the recording that was chosen."""
 
     ENABLE_COMMAND_PALETTE = False

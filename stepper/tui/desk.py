@@ -218,10 +218,10 @@ class Desk(OwnLayout, Container):
 
     def _between(self) -> list[Region]:
         """The lines between columns."""
-        lefts = sorted({placed.bar.x for placed in self._placed if placed.bar.x})
+        bars = [placed.bar for placed in self._placed if placed.bar]
+        lefts = sorted({bar.x for bar in bars if bar.x})
         if not lefts:
             return []
-        bars = [placed.bar for placed in self._placed if placed.bar]
         top = min(bar.y for bar in bars)
         bottom = max(placed.body.bottom for placed in self._placed if placed.bar)
         return [Region(left - 1, top, 1, bottom - top) for left in lefts]

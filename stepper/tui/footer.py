@@ -51,7 +51,7 @@ _GAP: Span = (" │", "line")
 
 
 def footer(
-    screen: Screen[object], snapshot: Snapshot, pane: Pane | None, *, back: bool, width: int
+    screen: Screen[object], snapshot: Snapshot, pane: Pane | None, back: bool, width: int
 ) -> list[Span]:
     """The line.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from rich.segment import Segment
 from textual import events
@@ -22,9 +22,23 @@ class OneLine(Themed):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.spans: tuple[Span, ...] = ()
+        self._made: Callable[[int], Sequence[Span]] | None = None
 
     def say(self, *spans: Span | str) -> None:
         """Show these spans."""
+        self._made = None
+        self._show(spans)
+
+    def fit(self, made: Callable[[int], Sequence[Span]]) -> None:
+        """Show what is made for so many columns, and made anew when there are others."""
+        self._made = made
+        self._show(made(self.size.width))
+
+    def on_resize(self) -> None:
+        if self._made is not None:
+            self._show(self._made(self.size.width))
+
+    def _show(self, spans: Sequence[Span | str]) -> None:
         given = tuple((span, "") if isinstance(span, str) else span for span in spans)
         if given != self.spans:
             self.spans = given

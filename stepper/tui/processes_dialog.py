@@ -6,7 +6,6 @@ import os
 import shlex
 from typing import TYPE_CHECKING
 
-from textual.app import App
 from textual.widgets import Label, OptionList
 from textual.widgets.option_list import Option
 
@@ -19,6 +18,7 @@ from stepper.recording.reader import Recording
 from stepper.recording.session_folder import SessionFolder, is_session, read
 from stepper.tui.dialogs import ChoiceScreen
 from stepper.tui.turning import turn_to
+from stepper.tui.workarounds import AnySize
 
 if TYPE_CHECKING:
     from stepper.tui.app import StepperApp
@@ -53,7 +53,7 @@ class ProcessesScreen(ChoiceScreen[str]):
         self.dismiss(self._paths[event.option_index])
 
 
-class ProcessChooser(App[str]):
+class ProcessChooser(AnySize[str]):
     """Nothing but the choice; returns the path that was chosen, None when it was left."""
 
     ENABLE_COMMAND_PALETTE = False

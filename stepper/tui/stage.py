@@ -6,6 +6,7 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 
 from textual.app import ComposeResult
@@ -214,13 +215,10 @@ class Stage(PromptKeys[int]):
         if snapshot is None or self._said or len(self.screen_stack) > 1:
             return
         back = self.cursor.came_from is not None
-        pane, width = self.desk.focused_pane(), self.size.width
-        self._status_line.say(*footer(self.screen, snapshot, pane, back=back, width=width))
+        pane = self.desk.focused_pane()
+        self._status_line.fit(partial(footer, self.screen, snapshot, pane, back))
 
     def on_desk_focused(self) -> None:
-        self._show_keys()
-
-    def on_resize(self) -> None:
         self._show_keys()
 
     def _watch(self, first: str) -> None:

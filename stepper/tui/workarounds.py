@@ -31,6 +31,9 @@ from stepper.model.printing import printable
 
 ResultT = TypeVar("ResultT")
 
+LEAST = Size(20, 6)
+"""What a screen is laid out for at least, in cells."""
+
 _PATIENCE = 0.25
 """Seconds to wait for a widget to take its messages."""
 
@@ -116,7 +119,31 @@ class QuietScreen(Screen[None]):
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
 
 
-class PromptKeys(App[ResultT]):
+class AnySize(App[ResultT]):
+    """An application that goes on in a terminal of any size.
+
+    A terminal can have a row and no more, for as long as somebody drags the edge of its window.
+    Textual divides by what is left of a dialog's width then, and ends. Here the screen is never
+    laid out for less than LEAST, and of that the terminal shows what it has room for. Can go when
+    Textual's widgets bear to have no room.
+    """
+
+    @property
+    def size(self) -> Size:
+        return _at_least(super().size)
+
+    async def on_event(self, event: events.Event) -> None:
+        if isinstance(event, events.Resize):
+            size = _at_least(event.size)
+            event = events.Resize(size, size, pixel_size=event.pixel_size)
+        await super().on_event(event)
+
+
+def _at_least(size: Size) -> Size:
+    return Size(max(size.width, LEAST.width), max(size.height, LEAST.height))
+
+
+class PromptKeys(AnySize[ResultT]):
     """An application in which a key acts before the next one is handed out.
 
     Textual hands a key to the widget that has the focus and looks for bindings when the event has
