@@ -120,7 +120,7 @@ def parse_line(line: str) -> tuple[Command, str]:
     """A typed line as a command and its argument; `s-` is `s -`.
 
     Raises:
-        CommandError: it is no command.
+        CommandError: it is no command, or one that takes no argument and has been given one.
     """
     match = _WORD.match(line) or _GLUED.match(line)
     if match is None:
@@ -132,7 +132,10 @@ def parse_line(line: str) -> tuple[Command, str]:
         if f"{word}-" not in _BY_WORD and not find_command(word).reversible:
             raise CommandError(f"{find_command(word).name} does not go backwards")
         rest = f"- {rest}".rstrip()
-    return find_command(word), rest
+    found = find_command(word)
+    if rest and not found.usage and not (found.reversible and rest == "-"):
+        raise CommandError(f"{found.name} takes no argument, but {rest!r} was given")
+    return found, rest
 
 
 def take_direction(argument: str) -> tuple[int, str]:

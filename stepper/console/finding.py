@@ -156,7 +156,7 @@ def _event(shell: Shell, event: Event) -> str:
     )
 
 
-@command("why", usage="[KIND]", group="Find")
+@command("why", group="Find")
 def why(shell: Shell, argument: str) -> None:
     """Why a graph broke, the analysis restarted, a frame was compiled again, or no entry fits."""
     recording, state = shell.recording, shell.state

@@ -30,7 +30,7 @@ from stepper.client.text import (
     value_line,
 )
 from stepper.client.value_paths import PathError, shown, traced
-from stepper.console.commands import CommandError, command
+from stepper.console.commands import CommandError, command, positive_number
 from stepper.console.paths import resolve
 from stepper.console.picture import WIDTH, check_lines, local_changes, stack_changes, stop_lines
 from stepper.model.module_path import layer_of
@@ -122,7 +122,7 @@ def _source(shell: Shell, argument: str, around: int | None) -> None:
     current = code.instructions[frame.ip].line or code.first_line
     if not code.source:
         raise CommandError(f"no source was found for {code.label}: see bytecode")
-    middle = int(argument) if argument.isdecimal() else current
+    middle = positive_number(argument, "a line") if argument else current
     marks = {
         b.number: "B" if b.enabled else "b"
         for b in shell.session.breakpoints_here
@@ -179,9 +179,8 @@ def locals_(shell: Shell, argument: str) -> None:
     old, previous = _before(shell)
     state, frame = shell.state, shell.frame
     if shell.recording.translation(state.translation).phase is Phase.LOOKUP:
-        shell.screen.lines(check_lines(state))
-        return
-    if old is None or previous is None:
+        known = check_lines(state)
+    elif old is None or previous is None:
         known = {n: f"  {n} = {value_line(state.values.get(v))}" for n, v in frame.locals.items()}
     else:
         known = local_changes(old, previous, state, frame, only_changed=False)

@@ -60,23 +60,23 @@ def stop_lines(cursor: Cursor, before: int = 0) -> list[str]:
         lines.append(f"{line:>6}  {source}")
     if translation.phase is Phase.LOOKUP:
         lines.append(f"  -->  {instruction_text(instruction)}")
-        return lines + check_lines(state)
+        return [*lines, *check_lines(state).values()]
     lines.append(f"  -->  {instruction_line(instruction).strip()}")
     lines += changes(cursor, before)
     lines += stack_top(state)
     return lines
 
 
-def check_lines(state: State) -> list[str]:
-    """What a lookup says of the check at which it is."""
+def check_lines(state: State) -> dict[str, str]:
+    """What a lookup says of the check at which it is, by what says it."""
     found = [(name, state.values.get(value)) for name, value in state.top.locals.items()]
     width = max((len(name) for name, _ in found), default=0)
-    return [
-        f"    {name:<{width}}  "
+    return {
+        name: f"    {name:<{width}}  "
         + clip((tensor_line(value.tensor) if value.tensor else one_line(value.brief)), WIDTH)
         for name, value in found
         if value is not None
-    ]
+    }
 
 
 def stack_top(state: State) -> list[str]:

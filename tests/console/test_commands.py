@@ -212,3 +212,16 @@ def test_why_over_the_whole_run(talk: Talk) -> None:
     assert unknown.startswith("*** there is no frame 9/9")
     (refused, *_) = talk("query DROP TABLE frames")
     assert refused.startswith("*** only SELECT is possible here")
+
+
+@pytest.mark.parametrize("place", ["goto 6", "to lookup"])
+@pytest.mark.parametrize("nonsense", ["zzq", "7zz zzq"])
+def test_no_command_passes_over_what_it_was_given(talk: Talk, place: str, nonsense: str) -> None:
+    others = ("quit", "kill", "alias", "commands", "display", "undisplay", "symbols")
+    names = [name for name in TABLE if name not in others]
+    _, *answers = talk(place, *(f"{name} {nonsense}" for name in names))
+    passed_over = {
+        name for name, answer in zip(names, answers, strict=True)
+        if not answer.startswith("*** ") and "zz" not in answer
+    }  # fmt: skip
+    assert not passed_over
