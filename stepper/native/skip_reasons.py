@@ -10,18 +10,19 @@ from __future__ import annotations
 
 import collections
 import contextlib
+import dis
 import itertools
 import os
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Literal, NamedTuple
 
 import torch
 
 from stepper import _C
 from stepper.native import config, versions
-from stepper.native.bytecode.opcodes import listing
+from stepper.native.bytecode.opcodes import Instruction, listing
 from stepper.native.capture_parts import replaced_in_python, replaced_in_torch
 from stepper.native.guards.class_dicts import class_dict, flags_of, module_of, order_of
 from stepper.native.guards.originals import replaced_in_tensors
@@ -163,20 +164,28 @@ _FRAME_GETTERS = frozenset({"_getframe", "currentframe"})
 
 
 def _asks_of_objects(code: types.CodeType, name: str) -> bool:
-    """Whether all that is done with a builtin is to call it with one argument, a plain one."""
-    instructions = [i for i in listing(code).instructions if i.opname not in ("CACHE", "PUSH_NULL")]
+    """Whether all that is done with a builtin is to call it with one argument, which no branch is
+    in."""
+    instructions = [i for i in listing(code).instructions if i.opname != "CACHE"]
     for place, inst in enumerate(instructions):
-        if inst.argval != name or inst.opname not in ("LOAD_GLOBAL", "LOAD_NAME"):
-            if inst.argval == name and inst.opname not in _OF_OBJECTS:
-                return False
+        if inst.argval != name or inst.opname in _OF_OBJECTS:
             continue
-        rest = [i for i in instructions[place + 1 : place + 8] if i.opname != "LOAD_ATTR"]
-        if len(rest) < 3 or not rest[0].opname.startswith("LOAD_"):
-            return False
-        call = rest[2] if rest[1].opname == "PRECALL" else rest[1]
-        if call.opname != "CALL" or call.arg != 1:
+        null = place > 0 and instructions[place - 1].opname == "PUSH_NULL"
+        if not _takes_one(instructions[place - null :]):
             return False
     return True
+
+
+def _takes_one(instructions: Sequence[Instruction]) -> bool:
+    """Whether what the first ones put onto the stack to be called is called with one argument."""
+    height, before = 0, ""
+    for inst in instructions:
+        if inst.opname in ("CALL", "PRECALL") and height == 2 + (inst.arg or 0):
+            return inst.arg == 1 and before != "KW_NAMES"
+        if height < 0 or "JUMP" in inst.opname:
+            return False
+        height, before = height + dis.stack_effect(inst.opcode, inst.arg), inst.opname
+    return False
 
 
 def copies_its_variables(code: types.CodeType) -> bool:
@@ -252,7 +261,7 @@ def _saves_with_hooks(call: Call) -> str:
 
 
 def _without_tensors(call: Call) -> str:
-    wanted = call.is_captured_at_all or demanded.get(call.code)
+    wanted = call.is_captured_at_all or demanded.get(call.code) or wrappers.get(call.code)
     return "" if wanted or has_tensor_in_frame(*call) else "no tensor is in sight"
 
 

@@ -30,6 +30,7 @@ _METHOD: type = types.MethodType
 _BUILTIN: type = types.BuiltinFunctionType
 _SIZE: type = torch.Size
 _DEQUE: Any = collections.deque
+_ORDERED_DICT: type = collections.OrderedDict
 _CLEAR, _EXTEND = collections.deque.clear, collections.deque.extend
 
 
@@ -318,6 +319,23 @@ def _in_one(a, b, /):
 @stands_for(METHODS, *[view.isdisjoint for view in _VIEWS])
 def _isdisjoint(self, other, /):
     return all(each not in self for each in other)
+
+
+@stands_for(METHODS, _ORDERED_DICT.__eq__)
+def _same_in_order(self, other, /):
+    if not isinstance(other, dict):
+        return NotImplemented
+    if type(self) is not _ORDERED_DICT or type(other) is not _ORDERED_DICT:
+        if type(other) is not dict:
+            refuse()  # what may have an order of its own
+        return dict(self) == other
+    return dict(self) == dict(other) and [*self] == [*other]
+
+
+@stands_for(METHODS, _ORDERED_DICT.__ne__)
+def _not_same_in_order(self, other, /):
+    same = _same_in_order(self, other)
+    return same if same is NotImplemented else not same
 
 
 @stands_for(METHODS, _DEQUE.insert)

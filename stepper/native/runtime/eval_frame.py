@@ -13,7 +13,7 @@ import torch
 from stepper import _C
 from stepper.native import config
 from stepper.native.exc import not_one_graph
-from stepper.native.guards.scope import is_called_plainly
+from stepper.native.guards.scope import is_called_plainly, is_immortal
 from stepper.native.library import is_library
 from stepper.native.runtime import convert_frame
 from stepper.native.runtime.backends import Backend, lookup
@@ -55,11 +55,12 @@ class TorchDynamoContext(_C.Capturing):
         call = self.call
         if self.nopython or self._runs:
             fn = _unwrapped(fn)
-        demanded = _Demanded(fn) if self.nopython else None
+        called = wrap_inline(fn) if _is_torchs(fn) else fn
+        demanded = _Demanded(called) if self.nopython else None
 
         @functools.wraps(fn)
         def _fn(*args: object, **kwargs: object) -> object:
-            return call(fn if demanded is None else demanded.target(), args, kwargs)
+            return call(called if demanded is None else demanded.target(), args, kwargs)
 
         made: Any = _fn
         _C.set_skip(made.__code__, "frame")
@@ -87,9 +88,7 @@ class OptimizedModule(torch.nn.Module):
         self._orig_mod = mod
         del self.__dict__["training"]  # it is the module's, whoever sets it
         self.__dict__["_context"] = context
-        code = getattr(mod.forward, "__code__", None)
-        of_torch = code is not None and is_library(code.co_filename)
-        self.__dict__["_call"] = context._wrap(wrap_inline(mod) if of_torch else mod)
+        self.__dict__["_call"] = context._wrap(mod)
 
     def forward(self, *args: object, **kwargs: object) -> object:
         """Call the module."""
@@ -136,9 +135,7 @@ class _Demanded:
     def __init__(self, fn: Callable[..., object]) -> None:
         self._fn = fn
         self._around: Callable[..., object] | None = None
-        code = _code_of(fn)
-        own = code is not None and (not is_library(code.co_filename) or wrappers.get(code))
-        self._code = code if own else None
+        self._code = _code_of(fn)
         self._runs_as_it_is = hasattr(fn, "_captures")
 
     def target(self) -> Callable[..., object]:
@@ -164,6 +161,16 @@ def _code_of(fn: object) -> types.CodeType | None:
     """The code that a call of a function or module comes to; None: nobody knows."""
     code = getattr(fn.forward if isinstance(fn, torch.nn.Module) else fn, "__code__", None)
     return code if type(code) is types.CodeType else None
+
+
+def _is_torchs(fn: object) -> bool:
+    """Whether a call comes to code of a library, or of C: no frame that is captured by itself."""
+    while isinstance(fn, functools.partial):
+        fn = fn.func
+    code = _code_of(fn)
+    if code is not None:
+        return is_library(code.co_filename) and not wrappers.get(code)
+    return is_immortal(fn)
 
 
 _skipped: PerCode[bool] = PerCode()

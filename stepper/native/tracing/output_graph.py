@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import torch
 import torch.fx
-from torch.fx.proxy import GraphAppendingTracer
 
 from stepper._C import call_undisturbed
 from stepper.native.codegen.graph_names import CodeAsCaptured
@@ -35,7 +34,7 @@ from stepper.native.source import GuardSource, Source
 from stepper.native.tracing.random_draws import NotingFakeTensorMode
 from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found
-from stepper.native.tracing.symbolic_shapes import SymbolicShapes
+from stepper.native.tracing.symbolic_shapes import SymbolicShapes, Tracer
 from stepper.native.variables.autograd_function import apply
 from stepper.native.variables.base import NO_GUARDS, Arguments, Guards, Keywords, VariableTracker
 from stepper.native.variables.folding import wrap_constant
@@ -133,13 +132,13 @@ class OutputGraph:
         self.state = state
         self.trail: list[Callable[[], object]] = []
         self.graph = torch.fx.Graph()
-        self.tracer = GraphAppendingTracer(self.graph)
         self.shapes = SymbolicShapes(
             translation.code,
             translation.dynamic,
             translation.watcher.size_known,
             translation.nopython,
         )
+        self.tracer = Tracer(self.graph, self.shapes)
         self.fake_mode = NotingFakeTensorMode(
             allow_non_fake_inputs=False, shape_env=self.shapes.shape_env
         )

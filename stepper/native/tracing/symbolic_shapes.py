@@ -46,6 +46,7 @@ from torch.fx.experimental.symbolic_shapes import (
     StatelessSymbolicContext,
     compute_unbacked_bindings,
 )
+from torch.fx.proxy import GraphAppendingTracer
 
 from stepper.native import config
 from stepper.native.exc import SkipFrame
@@ -66,7 +67,7 @@ _BOUND = re.compile(r"(-?(?<!\d)\d++) (<=|<) ([^<>=]+)")
 
 
 _floats_known: PerCode[bool] = PerCode()
-"""Codes of which a backend could do nothing with symbols for floats."""
+"""Codes of which a backend could do nothing with symbols for floats, or one had to be known."""
 
 
 def forget() -> None:
@@ -120,6 +121,14 @@ class _NamedSource(TorchSource):
     @property
     def _name_template(self) -> str:
         return self.text
+
+
+class Tracer(GraphAppendingTracer):
+    """That of the nodes' proxies, by which a symbolic number finds what symbols there are."""
+
+    def __init__(self, graph: torch.fx.Graph, shapes: SymbolicShapes) -> None:
+        super().__init__(graph)
+        self.shapes = shapes
 
 
 class SymbolicShapes:

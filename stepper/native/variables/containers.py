@@ -230,7 +230,8 @@ def _made_by_factory(
 def polyfill_of(kind: type, method: object) -> polyfills.Polyfill | None:
     """What is interpreted in the place of a builtin container's method; None: there is nothing, or
     it would ask a method of the class that the builtin does not ask."""
-    plain = container_of(kind) and all(inherits(kind, each) for each in _ASKED)
+    base = container_of(kind)
+    plain = base and all(inherits(kind, each) for each in _ASKED if hasattr(base, each))
     return polyfills.METHODS.get(method) if plain else None
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import torch
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 
-from stepper.native.exc import Unsupported, unimplemented
+from stepper.native.exc import PrepareFirst, Unsupported, unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS
 from stepper.native.tracing.source_lines import lines_as_found
@@ -93,7 +93,34 @@ class SymNodeVariable(VariableTracker):
     @lines_as_found
     def as_python_constant(self) -> object:
         """What it is now, which becomes a guard."""
+        number = self.sym_num
+        if isinstance(number, torch.SymFloat) and number.node.has_hint():
+            return self._known_float(number)
         return self._as(self.python_type())
+
+    def _known_float(self, number: torch.SymFloat) -> float:
+        """A float as Python computes it; all that it is computed of is guarded. torch would guard
+        the result: it solves for the symbols and simplifies, which rounds, and has one zero."""
+        for node in self._computed_of():
+            value = node.meta["example_value"]
+            if isinstance(value, torch.SymFloat) and value.node.hint == 0:
+                raise PrepareFirst(self.proxy.tracer.shapes.know_floats, f"{node.name} is zero")
+            _TYPES[type(value)](value)
+        return float(number.node.hint)
+
+    def _computed_of(self) -> list[torch.fx.Node]:
+        """The nodes of the symbols that it is computed of."""
+        found, nodes = [], [self.proxy.node]
+        for node in nodes:
+            of = [
+                each
+                for each in node.all_input_nodes
+                if isinstance(each.meta.get("example_value"), SYMBOLS)
+            ]
+            nodes += [each for each in of if each not in nodes]
+            if not of:
+                found.append(node)
+        return found
 
     def _as(self, kind: Callable[[object], Asked]) -> Asked:
         """What it is now as a plain number, or a bool; torch remembers what was asked.

@@ -16,6 +16,7 @@ from stepper.native import versions
 from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.guards.scope import is_immortal
 from stepper.native.library import OPTIMIZERS, TORCH
 from stepper.native.source import AttrSource
 from stepper.native.variables import overrides
@@ -218,7 +219,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         """Whether it has the attribute; in what is written in C nobody stores one."""
-        if type(self.value) is not types.BuiltinFunctionType:
+        if not is_immortal(self.value):
             raise self.refuse("hasattr")
         return hasattr(self.value, name)
 

@@ -215,3 +215,33 @@ def test_a_dictionary_with_tensors_and_numbers_as_keys() -> None:
     for d in ({x: y, 3: z}, {x: y, 3: z}, {3: z, x: y}, {3.0: z, x: y}):
         assert all(map(torch.equal, captured(d, x), f(d, x)))
     assert len(made) == 3
+
+
+def _ordered(*keys: str) -> collections.OrderedDict[str, Any]:
+    return collections.OrderedDict.fromkeys(keys, 1)
+
+
+@pytest.mark.parametrize("others", [_ordered("a", "b"), _ordered("b", "a"), {"b": 1, "a": 1}, 3])
+def test_ordered_dictionaries_are_compared_in_one_graph(others: Any) -> None:
+    def function(x: torch.Tensor, one: Any, other: Any) -> Any:
+        made = collections.OrderedDict(a=1, b=1)
+        return x + 1, one == other, one != other, made == other, other == made, made != one
+
+    explanation = check(function, torch.ones(2), _ordered("a", "b"), others)
+    assert not explanation.breaks
+
+
+def test_sizes_are_asked_through_their_class() -> None:
+    def function(x: torch.Tensor) -> Any:
+        made = torch.Size([1, 2])
+        return x + 1, type(made + x.shape).__name__, torch.Size((3, 2)).numel(), type(made)
+
+    assert not check(function, torch.ones(2)).breaks
+
+
+def test_variables_are_asked_of_any_expression() -> None:
+    def function(x: torch.Tensor, points: list[Point]) -> Any:
+        first = vars(type(points[-1 if len(points) > 1 else 0]))["_fields"]
+        return x + len(first), sorted(name for name in dir(type(points[0])) if name[0] != "_")
+
+    assert not check(function, torch.ones(2), [Point(1), Point(2)]).skips

@@ -273,6 +273,6 @@ def _in_polyfill(value: object) -> VariableTracker:
         return UserFunctionVariable(value)
     if isinstance(value, type) and issubclass(value, BaseException):
         return ExceptionClassVariable(value)
-    if one_of(type(value), (int, bytes)):
+    if one_of(type(value), (int, bytes, types.NotImplementedType)):
         return ConstantVariable(value)
     return BuiltinVariable(value)
