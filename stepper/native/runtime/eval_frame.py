@@ -165,6 +165,8 @@ def _code_of(fn: object) -> types.CodeType | None:
 
 def _is_torchs(fn: object) -> bool:
     """Whether a call comes to code of a library, or of C: no frame that is captured by itself."""
+    if hasattr(fn, "_captures"):  # one of ours
+        return False
     while isinstance(fn, functools.partial):
         fn = fn.func
     code = _code_of(fn)

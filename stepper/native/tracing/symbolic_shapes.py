@@ -16,7 +16,8 @@ What becomes a symbol is Dynamo's choice, too:
 * otherwise what has changed: a code's calls are remembered by the names of their inputs, and what
   differs from the call that was captured before is a symbol from then on.
 
-Zero and one are never symbols, but for floats: too much depends on them. Nor are the sizes of
+Sizes that are zero and one are never symbols: too much depends on them. Ints that are zero and one
+are where they have changed, as counters do, and floats always. Nor are the sizes of
 parameters and buffers and of what torch's own modules hold, and the numbers of all modules. A
 symbol has a value here while code is captured: what is marked as unbacked (`mark_unbacked`,
 `unbacked_sources`) is a symbol that may come to be a number, as if by `maybe_mark_dynamic`.
@@ -41,6 +42,7 @@ from torch.compiler import config as settings
 from torch.fx.experimental.symbolic_shapes import (
     ConstraintViolationError,
     DimDynamic,
+    PendingUnbackedSymbolNotFound,
     RelaxedUnspecConstraint,
     ShapeEnv,
     StatelessSymbolicContext,
@@ -49,7 +51,7 @@ from torch.fx.experimental.symbolic_shapes import (
 from torch.fx.proxy import GraphAppendingTracer
 
 from stepper.native import config
-from stepper.native.exc import SkipFrame
+from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.guards.guard import Dims
 from stepper.native.source import ChainedSource
 from stepper.native.versions import FakeTensorMode, TorchSource, dynamo_setting, is_view
@@ -190,7 +192,7 @@ class SymbolicShapes:
         if not (changes or listed) or self._of_module(source):
             return None
         cause = self.causes[name, None] = listed or self._general_cause()
-        if type(value) is int and value in (0, 1):
+        if type(value) is int and value in (0, 1) and cause is not Cause.CHANGED:
             self._known(name, value, cause)
             return None
         if name not in self.inputs:
@@ -299,8 +301,15 @@ class SymbolicShapes:
 
     def note_result(self, value: object) -> object:
         """The symbols without a value that an operator's result has for the first time, and where
-        in it; None: it has none."""
-        found = compute_unbacked_bindings(self.shape_env, value) if self.without_value else None
+        in it; None: it has none.
+
+        Raises:
+            Unsupported: there is one that is of something else.
+        """
+        try:
+            found = compute_unbacked_bindings(self.shape_env, value) if self.without_value else None
+        except PendingUnbackedSymbolNotFound:
+            raise unimplemented("a size that depends on the data, of no result") from None
         self.unbacked |= bool(found)
         return found
 

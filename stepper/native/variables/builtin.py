@@ -14,6 +14,7 @@ import re
 import struct
 import sys
 import types
+import typing
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
@@ -675,8 +676,14 @@ def _classes_of(tx: Translator, classes: VariableTracker) -> list[VariableTracke
         each = [tx.build(ConstantSource(kind), kind) for kind in classes.value.__args__]
         return [kind.with_guards(classes.guards) for kind in each]
     if not isinstance(classes, lists.TupleVariable):
+        if classes.python_type() is _NAMES_OF_CLASSES:
+            return [classes.var_getattr(tx, "__origin__").with_guards(classes.guards)]
         return [classes]
     return [kind for each in classes.unpack(tx) for kind in _classes_of(tx, each)]
+
+
+_NAMES_OF_CLASSES = type(typing.Hashable)
+"""The class of `typing.Sequence` and others, which answer as the classes that they stand for."""
 
 
 def _asks_the_program(cls: type) -> bool:

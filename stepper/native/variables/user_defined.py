@@ -672,7 +672,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
         refuse_finalizers(tx.output, [tx.lazy(source, held_as(self.value, name))])
 
     def var_delattr(self, tx: Translator, name: str) -> None:
-        if lookup(type(self.value), "__delattr__") is not _DELATTR:
+        if id(lookup(type(self.value), "__delattr__")) not in _DELATTRS:
             self.special(tx, "__delattr__", [ConstantVariable(name)])
         else:
             self.generic_delattr(tx, name)
@@ -699,7 +699,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
             self.guard_slot(tx, name, empty=not in_slot)
         before = in_slot or (has_dict(kind) and not self.is_new and name in self.instance_dict())
         if (
-            not (self.has_special("__delattr__") or lookup(kind, "__delattr__") is _DELATTR)
+            not (self.has_special("__delattr__") or id(lookup(kind, "__delattr__")) in _DELATTRS)
             or stored is DELETED
             or (runs_program(lookup(kind, name)) and not self.is_new)
             or (stored is None and not before)
@@ -787,7 +787,7 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
 _COMBINED: object = getattr(enum.Flag, "_missing_").__func__  # noqa: B009  # the same
 _NO_MEMBER: object = getattr(enum.Enum, "_missing_").__func__  # noqa: B009  # no stub has it
-_DELATTR = object.__dict__["__delattr__"]
+_DELATTRS = frozenset(map(id, (object.__delattr__, types.SimpleNamespace.__delattr__)))
 
 
 class _ByIndex:

@@ -233,6 +233,20 @@ METHODS: dict[object, tuple[str, ...]] = {
         "f(Plain(a=1), 'a')", "f(Plain(a=1), protocol=2)", "f(Plain(a=1), True) and 0",
     ),
     **dict.fromkeys(
+        (collections.OrderedDict.__eq__, collections.OrderedDict.__ne__),
+        tuple(
+            case.replace("od", "collections.OrderedDict")
+            for case in (
+                "f(od({1: 2, 3: 4}), od({3: 4, 1: 2}))", "f(od({1: 2, 3: 4}), {3: 4, 1: 2})",
+                "f(od({1: 2, 3: 4}), od({1: 2, 3: 4}))", "f(od({1: 2}), od({1: 3}))",
+                "f(od({1: 2}), {1: 3})", "f(od(), od())", "f(od({1: nan}), od({1: nan}))",
+                "f(od({1: 2}), 3)", "f(od(), None)", "f(od())", "f({1: 2}, od({1: 2}))",
+                "f(od({1: od()}), od({1: {}}))", "f(od({True: 2}), od({1: 2.0}))",
+                "f(od(), collections.Counter())", "f(od({1: 2}), [(1, 2)])", "f(od(), od(), od())",
+            )
+        ),
+    ),
+    **dict.fromkeys(
         (type({}.keys()).isdisjoint, type({}.items()).isdisjoint),
         (
             *OF_SETS, "f({1: 2, 3: 4}.items(), Given((1, 2), ValueError('x')))",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import collections
 import enum
 import functools
+import types
+import typing
 from typing import Any, NamedTuple
 
 import pytest
@@ -245,3 +247,22 @@ def test_variables_are_asked_of_any_expression() -> None:
         return x + len(first), sorted(name for name in dir(type(points[0])) if name[0] != "_")
 
     assert not check(function, torch.ones(2), [Point(1), Point(2)]).skips
+
+
+def test_what_typing_names_is_asked_as_a_class() -> None:
+    def function(x: torch.Tensor, value: Any) -> Any:
+        asked = isinstance(value, typing.Sequence), isinstance(value, typing.Hashable)
+        return x + 1, asked, isinstance(value, (int, typing.Mapping))
+
+    values: list[object] = [[1], 1, {}, "a"]
+    assert not any(check(function, torch.ones(2), value).breaks for value in values)
+
+
+def test_a_field_of_a_namespace_is_deleted() -> None:
+    def function(x: torch.Tensor, given: Any) -> Any:
+        made = types.SimpleNamespace(a=1, b=x)
+        del made.a, given.a
+        delattr(made, "b")
+        return x + 1, vars(made), hasattr(given, "a"), given.b
+
+    assert not check(function, torch.ones(2), types.SimpleNamespace(a=1, b=2)).breaks

@@ -58,3 +58,35 @@ def test_a_float_that_need_not_be_known_stays_a_symbol() -> None:
     for size, value in CALLS:
         assert same(function(torch.ones(2), value), captured(torch.ones(2), value)), size
     assert len(graphs) == 2
+
+
+INTS: dict[str, Callable[[torch.Tensor, int], Any]] = {
+    "factor": lambda x, i: x * i,
+    "sum": lambda x, i: (x + i, i + 1, i * 2, -i),
+    "bound": lambda x, i: x[:i],
+    "size": lambda x, i: x + torch.ones(i, 3).sum(),
+}
+"""What need not know an int."""
+
+
+@pytest.mark.parametrize("name", INTS)
+def test_an_int_that_counts_from_zero_is_a_symbol_from_the_second_capture_on(name: str) -> None:
+    graphs: list[Any] = []
+
+    def backend(gm: Any, inputs: list[Any]) -> Any:
+        graphs.append(gm)
+        return gm.forward
+
+    function = INTS[name]
+    captured: Any = native.optimize(backend)(function)
+    for i in (0, 1, 2, 3, 1, 0):
+        expected, got = function(torch.ones(3), i), captured(torch.ones(3), i)
+        assert same(expected, got), i
+    assert len(graphs) <= 3 if name in ("bound", "size") else len(graphs) == 2
+
+
+@pytest.mark.parametrize("branch", [lambda x, i: x[i], lambda x, i: x + 1 if i else x - 1])
+def test_an_int_that_counts_from_zero_decides(branch: Callable[..., torch.Tensor]) -> None:
+    captured: Any = native.optimize(run_graph)(branch)
+    for i in (0, 1, 2, 0, 1):
+        assert same(branch(torch.ones(3), i), captured(torch.ones(3), i)), i
