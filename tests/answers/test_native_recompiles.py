@@ -50,6 +50,8 @@ OTHERWISE = {
     "row_by_itself": "makes no symbol of a size 0 or 1",
     "single_row": "makes no symbol of a size 0 or 1",
     # It makes numbers inputs wherever they are, and no float of a module.
+    "number_that_only_decides": "has made Batch.prefills an input of the graph by itself",
+    "weights_that_are_kept_at_times": "Keep it on one side of this condition, or accept one more",
     "bound_worked_out_before": "has made CUT['at'] an input of the graph by itself",
     "float_in_a_namedtuple": "has made hyper[0] an input of the graph by itself",
     "gain_beside_a_slice": "has made GAIN['of all'] an input of the graph by itself",

@@ -21,7 +21,16 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import flags_of, lookup, module_of
+from stepper.native.guards.class_dicts import (
+    class_dict,
+    flags_of,
+    has,
+    is_derived,
+    lookup,
+    module_of,
+    note_all,
+    order_of,
+)
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.originals import require
 from stepper.native.polyfills import FUNCTIONS
@@ -185,7 +194,7 @@ class VariableBuilder:
 
     def _wrap(self, value: Any) -> VariableTracker:
         kind = type(value)
-        if kind is torch.Tensor or kind is torch.nn.Parameter:
+        if kind is torch.Tensor or kind is torch.nn.Parameter or _is_plain_parameter(kind):
             return self._wrap_tensor(value)
         if kind is tuple or kind is list or is_named_tuple(kind):
             return self._wrap_sequence(value)
@@ -447,6 +456,26 @@ class VariableBuilder:
         return ConstDictVariable(
             items, source=self.source, guards=guards, mutation_type=ValueMutationExisting()
         )
+
+
+def _is_plain_parameter(kind: type) -> bool:
+    """Whether objects of a class are parameters to everybody: it adds names to `Parameter`, and has
+    nothing else for those that this has."""
+    parameter, lazy = torch.nn.Parameter, torch.nn.UninitializedParameter
+    if not is_derived(kind, parameter) or is_derived(kind, lazy):
+        return False
+    own = order_of(kind)[: -len(order_of(parameter))]
+    note_all(kind, "__getattr__", "__setattr__", "__del__")
+    added = {name for each in own for name in class_dict(each)} - _OF_ALL_CLASSES
+    special = any(name.startswith("__") for name in added)
+    return not special and not any(has(parameter, name) for name in added)
+
+
+_OF_ALL_CLASSES = frozenset(vars(type("_", (), {}))) | {
+    "__annotations__", "__annotate_func__", "__annotations_cache__", "__new__", "__init__",
+    "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__",
+}  # fmt: skip
+"""Names that a class has anyway, or that are of no concern where its objects are there already."""
 
 
 def is_known_object(key: object) -> bool:

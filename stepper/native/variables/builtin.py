@@ -23,7 +23,7 @@ import torch
 
 from stepper.native import break_contexts, polyfills
 from stepper.native.exc import SkipFrame, unimplemented
-from stepper.native.guards.class_dicts import has, lookup, says_its_class
+from stepper.native.guards.class_dicts import has, is_derived, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import is_library
 from stepper.native.skip_reasons import copies_its_variables
@@ -652,7 +652,7 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
             answer = True
         elif isinstance(tracker, UserDefinedClassVariable) and _asks_the_program(each):
             answer = tracker.special(tx, "__instancecheck__", [value]).truth(tx)
-        elif isinstance(value, TensorVariable) and (
+        elif (isinstance(value, TensorVariable) and not is_derived(kind, each)) and (
             mark := next((name for name, of in _MARKED if of is each), None)
         ):
             answer = value.has_attribute(tx, mark) and value.var_getattr(tx, mark).truth(tx)

@@ -316,13 +316,13 @@ def test_modules_training_hooks_and_parameters_are_noticed() -> None:
 
 
 def test_the_limit_ends_capturing(monkeypatch: pytest.MonkeyPatch, caplog: Any) -> None:
-    def f(x: torch.Tensor, n: int) -> torch.Tensor:
-        return x + n
+    def f(x: torch.Tensor, text: str) -> torch.Tensor:
+        return x + len(text)
 
     monkeypatch.setattr(config, "cache_size_limit", 2)
     captured = Captured(f)
     for n in range(5):
-        assert captured.call(torch.zeros(1), n).item() == n
+        assert captured.call(torch.zeros(1), "a" * n).item() == n
     assert captured.count == 2
     assert "cache_size_limit" in caplog.text
 
