@@ -50,6 +50,7 @@ OTHERWISE = {
     "row_by_itself": "makes no symbol of a size 0 or 1",
     "single_row": "makes no symbol of a size 0 or 1",
     # It makes numbers inputs wherever they are, and no float of a module.
+    "calls_that_a_mode_counts": "has made self.calls an input of the graph by itself",
     "number_that_only_decides": "has made Batch.prefills an input of the graph by itself",
     "weights_that_are_kept_at_times": "Keep it on one side of this condition, or accept one more",
     "bound_worked_out_before": "has made CUT['at'] an input of the graph by itself",
@@ -61,7 +62,6 @@ OTHERWISE = {
     "dropout_that_is_scheduled": "Keep self.probability as a tensor",
     "scale_of_an_inner_block": "Keep self.blocks[3].scale as a tensor",
     # It heeds no setting by which it would make one of them an input, or a symbol.
-    "calls_that_a_mode_counts": "self.calls is set by the compiled function itself",
     "counts_by_name": "Each value of self.counts['calls'] is compiled by itself",
     "sizes_and_a_counter": "self.calls is set by the compiled function itself",
     "layer_of_each_step": "Each value of self.step is compiled by itself",
