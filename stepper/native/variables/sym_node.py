@@ -103,9 +103,12 @@ class SymNodeVariable(VariableTracker):
         the result: it solves for the symbols and simplifies, which rounds, and has one zero."""
         for node in self._computed_of():
             value = node.meta["example_value"]
-            if isinstance(value, torch.SymFloat) and value.node.hint == 0:
+            if not isinstance(value, torch.SymFloat):
+                operator.truth(value) if isinstance(value, torch.SymBool) else int(value)
+            elif value.node.hint == 0:
                 raise PrepareFirst(self.proxy.tracer.shapes.know_floats, f"{node.name} is zero")
-            _TYPES[type(value)](value)
+            else:
+                float(value)
         return float(number.node.hint)
 
     def _computed_of(self) -> list[torch.fx.Node]:
