@@ -343,6 +343,9 @@ class Unchanged:
         `own`: builtin types of which more is said than their names."""
 
     def __call__(self, value: object, described: Described, /) -> bool: ...
+    def alike(self, values: tuple[object, ...], described: tuple[Described, ...], /) -> bool:
+        """Whether all that descriptions say of some values is so of these, which can be others:
+        those that were one object are one, and no others."""
 
 VALUE_DEPTH: Final[int]
 VALUE_ITEMS: Final[int]

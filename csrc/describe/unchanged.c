@@ -19,6 +19,7 @@
 enum { KEY, VALUE, CHILDREN, KIND }; /* of a Described */
 enum { TENSOR_FACTS = 7 };
 enum { DEEPEST = 8 };
+enum { MOST_PLACES = 128 };
 
 typedef struct {
     PyObject_HEAD
@@ -168,9 +169,32 @@ class_same(Unchanged *self, PyObject *value, PyObject *described)
     return found == NULL && PyErr_Occurred() ? -1 : found == PyTuple_GET_ITEM(described, VALUE);
 }
 
-/* Whether a description is of what is at this address. */
+/* Which object stands now where another one stood when something was described: what is said of two
+   things is the same only if both are one object in the same places. */
+typedef struct {
+    Py_ssize_t count;
+    void *then[MOST_PLACES], *now[MOST_PLACES];
+} Places;
+
 static int
-is_of(PyObject *described, PyObject *value)
+stands_for(Places *places, void *then, void *now)
+{
+    for (Py_ssize_t i = 0; i < places->count; i++) {
+        if (places->then[i] == then || places->now[i] == now) {
+            return places->then[i] == then && places->now[i] == now;
+        }
+    }
+    if (places->count == MOST_PLACES) {
+        return 0;
+    }
+    places->then[places->count] = then;
+    places->now[places->count++] = now;
+    return 1;
+}
+
+/* Whether a description is of what is at this address, or of what stood in its place. */
+static int
+is_of(PyObject *described, PyObject *value, Places *places)
 {
     PyObject *key = PyTuple_GET_ITEM(described, KEY);
     if (PyTuple_CheckExact(key) && PyTuple_GET_SIZE(key) > 0) {
@@ -181,10 +205,10 @@ is_of(PyObject *described, PyObject *value)
     }
     void *address = PyLong_AsVoidPtr(key);
     PyErr_Clear();
-    return address == value;
+    return places == NULL ? address == value : stands_for(places, address, value);
 }
 
-static int same(Unchanged *self, PyObject *value, PyObject *described, int depth);
+static int same(Unchanged *self, PyObject *value, PyObject *described, Places *places, int depth);
 
 static PyObject *
 item_of(PyObject *sequence, Py_ssize_t i)
@@ -197,10 +221,10 @@ item_of(PyObject *sequence, Py_ssize_t i)
 
 /* Whether a child of a description is of this value, and still says what is so of it. */
 static int
-child_same(Unchanged *self, PyObject *value, PyObject *child, int depth)
+child_same(Unchanged *self, PyObject *value, PyObject *child, Places *places, int depth)
 {
     PyObject *described = PyTuple_GET_ITEM(child, 1);
-    return is_of(described, value) ? same(self, value, described, depth + 1) : 0;
+    return is_of(described, value, places) ? same(self, value, described, places, depth + 1) : 0;
 }
 
 /* Whether a description says that a container holds so much: all of it is shown, or the first. */
@@ -219,14 +243,15 @@ length_same(PyObject *described, Py_ssize_t length)
 
 /* Of a list, a tuple or sizes. */
 static int
-items_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
+items_same(Unchanged *self, PyObject *value, PyObject *described, Places *places, int depth)
 {
     PyObject *children = PyTuple_GET_ITEM(described, CHILDREN);
     Py_ssize_t count = Py_SIZE(value);
     int answer = length_same(described, count);
     for (Py_ssize_t i = 0; answer == 1 && i < PyTuple_GET_SIZE(children); i++) {
         PyObject *item = item_of(value, i); /* what is asked can let another thread go on */
-        answer = item == NULL ? 0 : child_same(self, item, PyTuple_GET_ITEM(children, i), depth);
+        PyObject *child = PyTuple_GET_ITEM(children, i);
+        answer = item == NULL ? 0 : child_same(self, item, child, places, depth);
         Py_XDECREF(item);
     }
     return answer == 1 ? Py_SIZE(value) == count : answer;
@@ -250,7 +275,7 @@ is_label(PyObject *label, PyObject *name)
 }
 
 static int
-mapping_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
+mapping_same(Unchanged *self, PyObject *value, PyObject *described, Places *places, int depth)
 {
     PyObject *children = PyTuple_GET_ITEM(described, CHILDREN), *name, *item;
     Py_ssize_t count = PyDict_GET_SIZE(value), position = 0;
@@ -263,7 +288,7 @@ mapping_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
         Py_INCREF(name);
         Py_INCREF(item);
         answer = is_label(PyTuple_GET_ITEM(child, 0), name);
-        answer = answer == 1 ? child_same(self, item, child, depth) : answer;
+        answer = answer == 1 ? child_same(self, item, child, places, depth) : answer;
         Py_DECREF(name);
         Py_DECREF(item);
     }
@@ -271,7 +296,7 @@ mapping_same(Unchanged *self, PyObject *value, PyObject *described, int depth)
 }
 
 static int
-same(Unchanged *self, PyObject *value, PyObject *described, int depth)
+same(Unchanged *self, PyObject *value, PyObject *described, Places *places, int depth)
 {
     PyTypeObject *kind = Py_TYPE(value);
     PyObject *cls = (PyObject *)kind;
@@ -291,10 +316,10 @@ same(Unchanged *self, PyObject *value, PyObject *described, int depth)
         return tensor_same(self, value, described);
     }
     if (kind == &PyList_Type || kind == &PyTuple_Type || cls == self->size) {
-        return items_same(self, value, described, depth);
+        return items_same(self, value, described, places, depth);
     }
     if (PyDict_CheckExact(value)) {
-        return mapping_same(self, value, described, depth);
+        return mapping_same(self, value, described, places, depth);
     }
     int callable = PySet_Contains(self->callables, cls);
     return callable < 0 ? -1
@@ -302,17 +327,48 @@ same(Unchanged *self, PyObject *value, PyObject *described, int depth)
                         : constant_same(self, value, described);
 }
 
+static int
+is_description(PyObject *object)
+{
+    return PyTuple_Check(object) && PyTuple_GET_SIZE(object) > KIND;
+}
+
 static PyObject *
 unchanged_call(PyObject *object, PyObject *const *args, size_t nargsf, PyObject *names)
 {
     Unchanged *self = (Unchanged *)object;
-    if (names != NULL || PyVectorcall_NARGS(nargsf) != 2 || !PyTuple_Check(args[1])
-        || PyTuple_GET_SIZE(args[1]) <= KIND) {
+    if (names != NULL || PyVectorcall_NARGS(nargsf) != 2 || !is_description(args[1])) {
         return PyErr_Format(PyExc_TypeError, "this wants a value and a Described");
     }
-    int answer = is_of(args[1], args[0]) ? same(self, args[0], args[1], 0) : 0;
+    int answer = is_of(args[1], args[0], NULL) ? same(self, args[0], args[1], NULL, 0) : 0;
     return answer < 0 ? NULL : PyBool_FromLong(answer);
 }
+
+static PyObject *
+unchanged_alike(PyObject *object, PyObject *args)
+{
+    Unchanged *self = (Unchanged *)object;
+    PyObject *values, *described;
+    if (!PyArg_ParseTuple(args, "O!O!:alike", &PyTuple_Type, &values, &PyTuple_Type, &described)) {
+        return NULL;
+    }
+    Places places;
+    places.count = 0;
+    int answer = PyTuple_GET_SIZE(values) == PyTuple_GET_SIZE(described);
+    for (Py_ssize_t i = 0; answer == 1 && i < PyTuple_GET_SIZE(values); i++) {
+        PyObject *value = PyTuple_GET_ITEM(values, i), *each = PyTuple_GET_ITEM(described, i);
+        if (!is_description(each)) {
+            return PyErr_Format(PyExc_TypeError, "this wants values and a Described of each");
+        }
+        answer = is_of(each, value, &places) ? same(self, value, each, &places, 0) : 0;
+    }
+    return answer < 0 ? NULL : PyBool_FromLong(answer);
+}
+
+static PyMethodDef unchanged_methods[] = {
+    {"alike", unchanged_alike, METH_VARARGS, NULL},
+    {NULL, NULL, 0, NULL},
+};
 
 static PyObject *
 unchanged_new(PyTypeObject *type, PyObject *args, PyObject *Py_UNUSED(kwargs))
@@ -339,6 +395,7 @@ static PyTypeObject Unchanged_Type = {
     TYPE(Unchanged),
     .tp_flags = Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL,
     .tp_new = unchanged_new,
+    .tp_methods = unchanged_methods,
     CALLED_SLOTS(Unchanged),
     COLLECTED_SLOTS(unchanged),
 };

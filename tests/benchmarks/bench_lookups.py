@@ -2,9 +2,10 @@
 
 Calls a compiled function whose one entry has some ten guards, and one with some hundred, over and
 over in one process, alone and with lookups recorded: with the same tensor at each call, with
-another one at each, with one of a hundred sizes that come again, and with one of a size that no
-call before had, so that all of its lookup is told. Figures are microseconds of processor time a
-call beyond the plain one, the best of all rounds. Python 3.11 and later.
+another one at each, with another one in another list, with one of a hundred sizes that come again,
+and with one of a size that no call before had, so that all of its lookup is told. Figures are
+microseconds of processor time a call beyond the plain one, the best of all rounds. Python 3.11 and
+later.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from typing import Any
 
 import torch
 
@@ -42,6 +44,16 @@ class Scales(torch.nn.Module):
         return x
 
 
+class ScalesOfOne(Scales):
+    """Does so with a tensor that it is given in a list."""
+
+    def forward(self, held: list[torch.Tensor]) -> torch.Tensor:  # type: ignore[override]  # it takes another argument
+        x = held[0]
+        for scale in self.scales:
+            x = x * scale
+        return x
+
+
 def best(call: Callable[[], object], rounds: int) -> float:
     """Seconds of a call."""
     times = []
@@ -59,19 +71,21 @@ def main() -> int:
     parser.add_argument("--scales", type=int, nargs="*", default=[3, 94])
     arguments = parser.parse_args()
     one = torch.randn(4)
-    tensors = {
+    tensors: dict[str, list[Any]] = {
         "one tensor": [one] * _CALLS,
         "other tensors": [torch.randn(4) for _ in range(_CALLS)],
+        "in other lists": [[torch.randn(4)] for _ in range(_CALLS)],
         "sizes that return": [torch.randn(4 + at % _SIZES) for at in range(_CALLS)],
         "new sizes": [torch.randn(4 + at) for at in range(_CALLS * (2 * arguments.rounds + 2))],
     }
     for count in arguments.scales:
         for kind, each in tensors.items():
-            print(_measured(Scales(count), each, kind, arguments.rounds))
+            module = ScalesOfOne(count) if isinstance(each[0], list) else Scales(count)
+            print(_measured(module, each, kind, arguments.rounds))
     return 0
 
 
-def _measured(module: torch.nn.Module, tensors: list[torch.Tensor], kind: str, rounds: int) -> str:
+def _measured(module: torch.nn.Module, tensors: list[Any], kind: str, rounds: int) -> str:
     """What it costs to record the calls of a module with these tensors."""
     torch._dynamo.reset()
     compiled = torch.compile(module, backend="eager", dynamic=True)

@@ -124,8 +124,7 @@ def test_all_of_the_extension_is_tried() -> None:
             sys.setprofile(None)
     _C.set_observer(None)
     _C.remove_hook()
-    # What sets Dynamo's callback is set once in a process, and the native engine needs it.
-    # So are the hooks of processes, which are tried in processes of their own.
+    # Dynamo's callback is set once in a process, as the hooks of processes are, which have tests.
     assert parts() - called == {"dynamo_callback_set_by", "hook_processes"}
 
 
@@ -298,6 +297,7 @@ def compared() -> Call:
 
     def use() -> None:
         unchanged(several, holder)
+        unchanged.alike((several, TWO), (holder, held))
         unchanged(mapping, named_holder)
         unchanged(LONG, text)
         unchanged(raises, name)

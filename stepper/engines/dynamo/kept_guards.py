@@ -31,7 +31,7 @@ _HOLD_NOTHING = frozenset(
 )  # fmt: skip
 """Kinds of leaves that know numbers, addresses and texts alone."""
 _TEXT_WITHIN = re.compile(r"(?:not )?___dict_contains\(['\"]")
-_OF_TORCH = re.compile(r"torch\.\w+")
+_OF_TORCH = re.compile(r"torch\.\w+|device\(type='\w+'(?:, index=\d+)?\)")
 _DICTS = frozenset({dict, OrderedDict, defaultdict})
 
 

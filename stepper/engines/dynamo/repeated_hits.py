@@ -4,10 +4,11 @@ A program calls what it has compiled over and over. Of such a call it is known t
 hit: that all its guards have passed. Most guards leave no choice of what they have seen then: a
 number that equals 3 is 3. Only what the others see (a size that may be any, how many names a
 dictionary has) and the arguments of the call are looked at again. If nothing differs from a lookup
-that was told in full, the lookup is told by saying so (`stepper.debuggee.told_again`). A tensor can
-be another one of which the same is said, as in each step of a training: which objects two lookups
-have is told of neither, only which arguments of one are the same object. Sizes differ from call to
-call where a server generates, and come again with the next request, so lookups are kept by them.
+that was told in full, the lookup is told by saying so (`stepper.debuggee.told_again`). An argument
+can be another one of which the same is said, as the tensors of each step of a training, or the list
+that they are handed over in: which objects two lookups have is told of neither, only which of one
+are the same object. Sizes differ from call to call where a server generates, and come again with
+the next request, so lookups are kept by them.
 
 It is known which entries were tried, and in which order, as long as none was made: the one that
 was hit last is tried first. How long guards take is measured at the first, the second, the fourth,
@@ -18,10 +19,11 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
+import msgspec
 import torch
 
 from stepper.debuggee.described import Described
@@ -37,7 +39,12 @@ from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate
 from stepper.engines.dynamo.lookup_tries import Tried
 from stepper.engines.dynamo.lookup_words import checked
-from stepper.engines.dynamo.safe_reader import OF_SEVERAL, OF_THE_COMPILER, SafeReader
+from stepper.engines.dynamo.safe_reader import (
+    OF_A_DICT,
+    OF_SEVERAL,
+    OF_THE_COMPILER,
+    SafeReader,
+)
 from stepper.model.cache import Verdict
 from stepper.model.datum import UNKNOWN, Tensor
 from stepper.model.lookup import Check, CheckedGuard
@@ -73,10 +80,9 @@ class _Model(NamedTuple):
     """A lookup that was told in full."""
 
     told: ToldLookup
-    arguments: tuple[tuple[str, Described], ...]
-    """Each of this very object; of a tensor, another one will do."""
-    one_object: tuple[int, ...]
-    """For each argument, the place of the first one that is the same object."""
+    names: tuple[str, ...]
+    """Those of the arguments."""
+    arguments: tuple[Described, ...]
     varying: tuple[tuple[LiveCheck, Check, CheckedGuard], ...]
     """Guards that may see something else and pass, and what they saw."""
 
@@ -147,24 +153,21 @@ class RepeatedHits:
         candidate = tried.candidate
         if entry is None or candidate.memory.kept_order is None:
             return
-        values = call.f_locals.values()
-        arguments = [(name, describe_whole(value)) for name, value in call.f_locals.items()]
-        for value, (_, described) in zip(values, arguments, strict=True):
-            if described.children or not unchanged(value, described):
-                return
+        names, arguments = tuple(call.f_locals), (*map(describe_whole, call.f_locals.values()),)
+        if not (all(map(_says_all, arguments)) and _has_the_same(names, arguments, call.f_locals)):
+            return
         own = len(tried.checks) - len(candidate.checks)
         asked = [*zip(candidate.checks, tried.checks[own:], strict=True)]
         settled = {live.row.source for live, found in asked if _settles(live, found, reader)}
         # Of an argument all that is told of a tensor is compared at each call.
-        given = call.f_locals.items()
-        settled |= {f"L['{name}']" for name, value in given if one_of(type(value), _TENSORS)}
+        for name, each in zip(names, arguments, strict=True):
+            settled.update(_tensors(f"L['{name}']", each))
         varying = [
-            (live._replace(leaf=None), found, tried.guards[found.place])
+            (live._replace(leaf=None), _without_leaf(found), tried.guards[found.place])
             for live, found in asked
             if not _leaves_no_choice(live, found, reader, settled)
         ]
-        one_object = _one_object(call.f_locals)
-        model = _Model(told, tuple(arguments), one_object, tuple(varying))
+        model = _Model(told, names, arguments, tuple(varying))
         if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
             occasion = _occasion(told.record.thread, call.python_stack, call.f_locals)
             if occasion not in entry.models:
@@ -204,7 +207,7 @@ class RepeatedHits:
             entry is None or first is None or first() is not transformed
             or _is_measured(entry.hits + 1)
             or (model := entry.models.get(_occasion(thread_name(), python_stack, f_locals))) is None
-            or not _has_the_same(model, f_locals)
+            or not _has_the_same(model.names, model.arguments, f_locals)
         ):  # fmt: skip
             return None
         if model.varying and not _sees_the_same(model, SafeReader(f_locals, f_globals)):
@@ -219,11 +222,15 @@ def _occasion(
     thread: str, python_stack: tuple[PythonFrame, ...], arguments: dict[str, Any]
 ) -> _Occasion:
     with without_torch_function():  # or a mode of the program's would be asked
-        sizes = [  # `one_of` would take three times as long, and each call waits for this
-            each.shape
-            for each in arguments.values()
-            if type(each) is torch.Tensor or type(each) is torch.nn.Parameter
-        ]
+        sizes: list[torch.Size] = []
+        for each in arguments.values():
+            # `one_of` would take three times as long, and each call waits for this.
+            kind = type(each)
+            if kind is torch.Tensor or kind is torch.nn.Parameter:
+                sizes.append(each.shape)
+            elif kind is list or kind is tuple or kind is dict:
+                held = list(each.values()) if kind is dict else each
+                sizes += [item.shape for item in held if type(item) is torch.Tensor]
     return thread, python_stack, tuple(sizes)
 
 
@@ -238,26 +245,28 @@ def _is_ordinary(candidate: Candidate) -> bool:
     )
 
 
-def _has_the_same(model: _Model, arguments: dict[str, Any]) -> bool:
+def _says_all(described: Described) -> bool:
+    """Whether what is said of an argument can be compared with another one: of a long container
+    all is said in one text, beside the first of what it holds."""
+    return not described.children or (
+        described.value.constant is None
+        and all(_says_all(child) for _, child in described.children)
+    )
+
+
+def _tensors(source: str, described: Described) -> Iterator[str]:
+    """What guards call the tensors that an argument is or holds."""
+    if described.kind is not None and one_of(described.kind, _TENSORS):
+        yield source
+    for label, child in described.children:
+        yield from _tensors(f"{source}{label}", child)
+
+
+def _has_the_same(
+    names: tuple[str, ...], arguments: tuple[Described, ...], now: dict[str, Any]
+) -> bool:
     """Whether all that is told of a call's arguments is what was told of those of a lookup."""
-    if len(model.arguments) != len(arguments):
-        return False
-    others = False
-    for (name, described), (now, value) in zip(model.arguments, arguments.items(), strict=True):
-        if name != now:
-            return False
-        if not unchanged(value, described):
-            if not one_of(type(value), _TENSORS):
-                return False
-            if not unchanged(value, described._replace(key=id(value))):
-                return False
-            others = True
-    return not others or _one_object(arguments) == model.one_object
-
-
-def _one_object(arguments: dict[str, Any]) -> tuple[int, ...]:
-    firsts: dict[int, int] = {}
-    return tuple(firsts.setdefault(id(each), at) for at, each in enumerate(arguments.values()))
+    return tuple(now) == names and unchanged.alike(tuple(now.values()), arguments)
 
 
 def _sees_the_same(model: _Model, reader: SafeReader) -> bool:
@@ -288,6 +297,11 @@ def _leaves_no_choice(
     if row.kind == "ID_MATCH":
         return one_of(type(reader.reach(row.source)), _NAMED)
     return row.kind in _LEAVE_NO_CHOICE or row.source in settled
+
+
+def _without_leaf(found: Check) -> Check:
+    """What a guard has found, as it is found where the compiler's own part of it is not asked."""
+    return msgspec.structs.replace(found, why="") if found.why == OF_A_DICT else found
 
 
 def _whose_size(expression: str) -> str:

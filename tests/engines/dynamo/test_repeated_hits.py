@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 import time
 from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pytest
@@ -16,6 +17,7 @@ import torch
 from torch.overrides import TorchFunctionMode
 
 from stepper.engines.dynamo import repeated_hits
+from stepper.engines.dynamo.repeated_hits import RepeatedHits
 from stepper.model.trace import EventKind, Outcome, Translation
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
@@ -186,6 +188,81 @@ def test_of_other_tensors_it_is_told_what_they_are_and_which_are_one(tmp_path: P
         assert (values["L['x']"] == values["L['y']"]) == (x is y)
     recording.close()
     assert repeats(path) >= 3
+
+
+def arguments(recording: Recording, lookup: Translation) -> list[object]:
+    """What is told of a call's arguments, and of what they hold; each object by when it comes."""
+    state = recording.state(lookup.first_moment)
+    numbers: dict[int, int] = {}
+
+    def told_of(id: int) -> object:
+        value = state.values[id]
+        return (
+            numbers.setdefault(id, len(numbers)), value.type, value.text, value.constant,
+            value.length, [(item.label, told_of(item.value)) for item in value.items],
+        )  # fmt: skip
+
+    return [(name, told_of(id)) for name, id in state.top.locals.items()]
+
+
+class Settings:
+    """An object of which nothing is told but its class."""
+
+
+class Pair(NamedTuple):
+    x: torch.Tensor
+    y: torch.Tensor
+
+
+ONE, OTHER = torch.ones(3), torch.ones(3)
+HELD: dict[str, list[Callable[[], Any]]] = {
+    "lists": [lambda: [ONE, OTHER], lambda: [ONE, ONE], lambda: [ONE.clone(), ONE.clone()]],
+    "tuples": [lambda: (ONE, 1.5, "a"), lambda: (OTHER, 1.5, "a"), lambda: (ONE, 2.5, "a")],
+    "dictionaries": [
+        lambda: {"a": ONE, "b": 1}, lambda: {"b": 1, "a": ONE}, lambda: {"a": ONE, "b": True},
+        lambda: {"a": OTHER, "b": 1, "c": None},
+    ],
+    "nested": [
+        lambda: {"a": [ONE, (OTHER, [])]}, lambda: {"a": [ONE, (ONE, [])]},
+        lambda: {"a": [ONE, (OTHER, [1])]}, lambda: {"a": [ONE, (OTHER, ())]},
+    ],
+    "long": [lambda: [ONE] * 70, lambda: [*[ONE] * 69, OTHER], lambda: [ONE, *[1] * 69]],
+    "long of numbers": [lambda: [ONE, [*range(90)]], lambda: [ONE, [*range(89), 7]]],
+    "objects": [
+        lambda: [ONE, Settings()], lambda: [ONE, Pair(ONE, OTHER)], lambda: [ONE, object()],
+    ],
+    "named": [lambda: Pair(ONE, OTHER), lambda: Pair(ONE, ONE), lambda: (ONE, OTHER)],
+    "sets": [lambda: [ONE, {1, 2}], lambda: [ONE, {1, 3}], lambda: [ONE, frozenset()]],
+    "devices": [lambda: [ONE, torch.device("cpu")], lambda: [ONE, torch.device("meta")]],
+    "sizes": [lambda: [ONE, torch.ones(3)], lambda: [ONE, torch.ones(4)], lambda: [torch.ones(2)]],
+}  # fmt: skip
+AGAIN = {"lists", "tuples", "dictionaries", "nested", "long", "objects", "devices", "sizes"}
+"""Of which a call with another one that holds the same repeats what was told."""
+
+
+@pytest.mark.parametrize("name", HELD)
+def test_what_is_held_reads_as_if_each_call_were_told_in_full(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    chance = random.Random(name)
+    made = HELD[name]
+    order = [made[0]] * 12 + [chance.choice(made) for _ in range(40)]
+
+    def recorded(path: Path) -> list[tuple[list[Any], list[object]]]:
+        torch.compiler.reset()
+        compiled = torch.compile(lambda held: ONE + 1 if held else ONE, backend="eager")
+        recording = record(path, *[lambda make=make: compiled(make()) for make in order])
+        found = [(told(recording, each), arguments(recording, each)) for each in hits(recording)]
+        recording.close()
+        return found
+
+    found = []
+    for at, tell in enumerate((RepeatedHits.tell, lambda *_: None)):
+        monkeypatch.setattr(RepeatedHits, "tell", tell)
+        found.append(recorded(tmp_path / f"{at}.stepper"))
+    assert found[0] == found[1]
+    assert bool(repeats(tmp_path / "0.stepper")) is (name in AGAIN)
+    assert not repeats(tmp_path / "1.stepper")
 
 
 def test_sizes_that_return_repeat_the_lookup_that_had_them(tmp_path: Path) -> None:
