@@ -3,15 +3,17 @@
 To read a tree takes longer than to ask it, and each lookup that is told needs its guards. They do
 not change; only their order does, which is remembered apart. But a guard may hold an object of the
 program's (the value of an `EQUALS_MATCH`, the globals of a function), which may lead back to the
-entry and keep both alive. So only guards that hold nothing are kept. Those that stand at the root
-and behind the tree are fetched anew each time, since a tree is asked for them in one call; a tree
-that has others is read anew.
+entry and keep both alive. So only guards that hold nothing are kept, and classes weakly. Those that
+stand at the root and behind the tree are fetched anew each time, since a tree is asked for them in
+one call; a tree that has others is read anew.
 """
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict, defaultdict
+import weakref
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON
@@ -39,14 +41,37 @@ Key = tuple[str, str, tuple[str, ...]]
 
 
 def key_of(row: GuardRow) -> Key:
-    """What tells a guard from the others of its entry, whatever its place."""
+    """What a guard is about and how it checks it."""
     return row.kind, row.source, row.code
+
+
+def keys_of(checks: Sequence[Check]) -> list[tuple[Key, int]]:
+    """What tells each guard from the others of its entry, whatever its place. Of those that say the
+    same, as Dynamo makes for the floats of modules, it matters to nobody which one is first."""
+    met: Counter[Key] = Counter()
+    found = []
+    for check in checks:
+        key = key_of(check.row)
+        found.append((key, met[key]))
+        met[key] += 1
+    return found
+
+
+class _DictClass(NamedTuple):
+    """A class of the program's own dictionaries that a guard wants: it can lead to the entry."""
+
+    place: int
+    """Which guard it is, among all."""
+    reference: weakref.ref[type]
+    least: int
+    """How many keys there are at least."""
 
 
 class Kept(NamedTuple):
     """The guards of a tree without what may hold something of the program's."""
 
     checks: tuple[Check, ...]
+    dicts: tuple[_DictClass, ...]
     at_root: tuple[tuple[int, int], ...]
     """Guards that are to be fetched, and their places among the leaves of the root."""
     behind: tuple[tuple[int, int], ...]
@@ -55,13 +80,18 @@ class Kept(NamedTuple):
 
 def keep(root: Any, checks: list[Check]) -> Kept | None:
     """What can be kept of a tree that was just read; None: it is to be read anew."""
-    if len({key_of(check.row) for check in checks}) < len(checks):
-        return None  # their order could not be remembered
     own, last = root.get_leaf_guards(), root.get_epilogue_lambda_guards()
     kept: list[Check] = []
-    at_root, behind = [], []
+    at_root, behind, dicts = [], [], []
     for index, check in enumerate(checks):
         leaf = check.leaf
+        if leaf is None and check.expected_type is not None:
+            kind, least = check.expected_type
+            if kind not in _DICTS:
+                dicts.append(_DictClass(index, weakref.ref(kind), least))
+                check = check._replace(expected_type=None)
+            kept.append(check)
+            continue
         if (place := _place(leaf, own)) is not None:
             at_root.append((index, place))
             leaf = None
@@ -73,12 +103,16 @@ def keep(root: Any, checks: list[Check]) -> Kept | None:
         elif not _holds_nothing(check):
             return None
         kept.append(check if leaf is check.leaf else check._replace(leaf=leaf))
-    return Kept(tuple(kept), tuple(at_root), tuple(behind))
+    return Kept(tuple(kept), tuple(dicts), tuple(at_root), tuple(behind))
 
 
-def again(kept: Kept, root: Any) -> list[Check]:
-    """The guards of a tree that was read before."""
+def again(kept: Kept, root: Any) -> list[Check] | None:
+    """The guards of a tree that was read before; None: what they want is gone."""
     checks = list(kept.checks)
+    for index, reference, least in kept.dicts:
+        if (kind := reference()) is None:
+            return None
+        checks[index] = checks[index]._replace(expected_type=(kind, least))
     for places, leaves in (
         (kept.at_root, root.get_leaf_guards),
         (kept.behind, root.get_epilogue_lambda_guards),
@@ -96,8 +130,6 @@ def _place(leaf: Any, leaves: list[Any]) -> int | None:
 
 def _holds_nothing(check: Check) -> bool:
     row = check.row
-    if check.leaf is None:
-        return check.expected_type is not None and check.expected_type[0] in _DICTS
     if row.kind in _HOLD_NOTHING:
         return True
     if row.kind == "EQUALS_MATCH":

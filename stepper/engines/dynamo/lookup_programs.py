@@ -25,7 +25,7 @@ from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, Told, d
 from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
 from stepper.engines.dynamo.guard_tree import Check, GuardTree, leaves_of_kind
-from stepper.engines.dynamo.kept_guards import Kept, Key, again, keep, key_of
+from stepper.engines.dynamo.kept_guards import Kept, Key, again, keep, key_of, keys_of
 from stepper.engines.dynamo.lookup_words import checked_guard
 from stepper.engines.dynamo.safe_reader import (
     MissingValue,
@@ -101,8 +101,8 @@ class Candidate:
         if order is not None and order is memory.kept_order:
             self.checks = self.tree.checks
             return
-        found = {key_of(check.row): check for check in self.tree.checks}
-        if order is not None and len(found) == len(self.tree.checks) and set(order) == set(found):
+        found = dict(zip(keys_of(self.tree.checks), self.tree.checks, strict=True))
+        if order is not None and set(order) == set(found):
             self.checks = [found[key] for key in order]
         else:
             self.checks = list(self.tree.checks)
@@ -137,10 +137,13 @@ class Candidate:
         return {} if tree is None else tree.scope
 
     def remember(self) -> None:
-        """Remember the order in which the next lookup will try its guards."""
+        """Remember the order in which the next lookup will try its guards: in the same list, where
+        it is what it was."""
         # Not from what is kept: the order may be another now.
         tree = GuardTree(self.wrapper) if self.valid else None
-        self.memory.order = [key_of(check.row) for check in tree.checks] if tree else None
+        order = keys_of(tree.checks) if tree else None
+        if order != self.memory.order:
+            self.memory.order = order
 
     @property
     def own_rows(self) -> tuple[CheckedGuard, ...]:
@@ -178,14 +181,14 @@ class Memory:
     )  # fmt: skip
 
     def __init__(self, place: int) -> None:
-        self.order: list[Key] | None = None
+        self.order: list[tuple[Key, int]] | None = None
         self.names: dict[Key, str] = {}
         self.place = place
         """Entries that were met earlier have lower numbers."""
         self.told: Told = {}
         """What was told last of each of its rows."""
         self._trees: PerObject[Any, Kept] = PerObject()
-        self.kept_order: list[Key] | None = None
+        self.kept_order: list[tuple[Key, int]] | None = None
         """The order in which its guards are kept; None: they are not."""
         self.listed: _Rows | None = None
         """Its rows as they were recorded last."""
@@ -199,8 +202,10 @@ class Memory:
         root = wrapper.root
         if root is None:
             return GuardTree(wrapper)
-        if (kept := self._trees.get(root)) is not None:
-            return GuardTree(wrapper, checks=again(kept, root))
+        kept = self._trees.get(root)
+        checks = None if kept is None else again(kept, root)
+        if checks is not None:
+            return GuardTree(wrapper, checks=checks)
         self.kept_order = None
         return GuardTree(wrapper)
 
@@ -262,10 +267,13 @@ class Programs:
         ordered.sort(key=lambda each: (not each.precompiled, each.region == EVERYBODY, each.region))
         return ordered
 
-    def note_order(self, code: CodeType) -> None:
+    def order(self, code: CodeType) -> list[int]:
+        """The places of a code's entries, as the next lookup will try them."""
+        return [self.memory(entry.guard_manager).place for _, entry in entries_of(code)]
+
+    def note_order(self, code: CodeType) -> list[int]:
         """Remember in which order the next lookup of a code will try its entries."""
-        entries = entries_of(code)
-        self._orders.set(code, [self.memory(entry.guard_manager).place for _, entry in entries])
+        return self._orders.set(code, self.order(code))
 
     def memory(self, wrapper: Any) -> Memory:
         """What is remembered of the entry whose guard manager that is."""

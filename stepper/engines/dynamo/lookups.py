@@ -447,15 +447,19 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 resume_of=bytecode.resumed_function(call.code),
                 winner="" if winner is None else winner.label,
                 unserved=unserved,
-                keep=None if timed else lambda told: repeated.keep(call, tried[0], reader, told),
+                keep=None
+                if timed
+                else lambda told: repeated.keep(
+                    call, tried[0], self._programs.order(call.code), reader, told
+                ),
             )
             if found is not None:
                 found.append(number)
             if winner is not None and not winner.asks_few:
                 winner.memory.learn_names(winner.wrapper, reader)
         finally:
-            self._programs.note_order(call.code)
-            repeated.looked_up(call.code, candidates, winner)
+            order = self._programs.note_order(call.code)
+            repeated.looked_up(call.code, candidates, winner, order)
 
     def _candidates(self, call: Call, *, followed: bool = True) -> list[Candidate]:
         """The entries that the lookup of a call tries; `followed`: lookups are told."""

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import weakref
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterator, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -53,11 +53,12 @@ from stepper.support.per_object import PerCode
 from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
-_MOST_KEPT = 4096
-"""Lookups that are kept, of all entries, some 16 MB: of an entry, one of each place of the program
-from which it is called, and of each set of sizes that it is called with there."""
-_MOST_VARYING = 32
-"""Guards that are looked at again, at most: of more, a lookup is told in full."""
+_MOST_KEPT = 131_072
+"""Guards and arguments of the lookups that are kept, of all entries, some 16 MB: of an entry, one
+of each place of the program from which it is called, and of each set of sizes that it is called
+with there."""
+_A_LOOKUP = 32
+"""As what a lookup counts by itself."""
 
 _LEAVE_NO_CHOICE = frozenset(
     {
@@ -66,10 +67,14 @@ _LEAVE_NO_CHOICE = frozenset(
     }
 )  # fmt: skip
 """Kinds of which all that is told of a value is what they ask for."""
+_TOLD_BY_NAME = frozenset({"DICT_CONTAINS", "ID_MATCH"})
+"""Kinds of which it is told what the value is called, and no more."""
 _LENGTHS = frozenset({"LENGTH_CHECK", "DICT_LENGTH"})
 _ONE_VALUE: frozenset[type] = frozenset({int, str, bool, type(None)})
 """Types of values that are the same if they are equal, and of the same type."""
-_NAMED: frozenset[type] = frozenset({type, type(len), FunctionType, ModuleType, bool, type(None)})
+_NAMED: frozenset[type] = frozenset(
+    {type, type(len), FunctionType, CodeType, ModuleType, bool, type(None)}
+)
 """Types of objects that are told by name, or by a value that they always have."""
 _TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
 _SIZES = (".size()[", ".stride()[")
@@ -96,7 +101,20 @@ class _Entry:
 
     def __init__(self) -> None:
         self.hits = 0
+        self.order: object = None
+        """In which its guards are asked, in the lookups that are kept."""
+        self.entries: Sequence[int] = ()
+        """The places of all entries of the code, then: each is told of in a lookup."""
         self.models: dict[_Occasion, _Model] = {}
+
+
+class _First(NamedTuple):
+    """The entry that a lookup tries first."""
+
+    code: weakref.ref[CodeType]
+    """Its transformed code."""
+    order: Sequence[int]
+    """The places of all entries of the code, as they are tried."""
 
 
 class RepeatedHits:
@@ -104,16 +122,18 @@ class RepeatedHits:
 
     def __init__(self) -> None:
         self._entries: PerCode[_Entry] = PerCode()
-        self._first: PerCode[weakref.ref[CodeType]] = PerCode()
-        """By a code, the transformed one of the entry that its next lookup tries first."""
-        self._kept: deque[tuple[weakref.ref[_Entry], _Occasion]] = deque()
-        """Whose lookups are kept, and which; the oldest first, which is the first to go."""
+        self._first: PerCode[_First] = PerCode()
+        """By a code, what its next lookup tries."""
+        self._kept: deque[tuple[weakref.ref[_Entry], _Occasion, int]] = deque()
+        """Whose lookups are kept, which, and as what each counts; the oldest is the first to go."""
+        self._counted = 0
 
     def clear(self) -> None:
         """Forget all."""
         self._entries.clear()
         self._first.clear()
         self._kept.clear()
+        self._counted = 0
 
     # -- the order of entries ------------------------------------------------------------------
 
@@ -122,17 +142,23 @@ class RepeatedHits:
         self._first.pop(code)
 
     def looked_up(
-        self, code: CodeType, candidates: Sequence[Candidate], winner: Candidate | None
+        self,
+        code: CodeType,
+        candidates: Sequence[Candidate],
+        winner: Candidate | None,
+        order: Sequence[int],
     ) -> None:
-        """A lookup has been told in full."""
+        """A lookup has been told in full; `order`: the places of the code's entries, as the next
+        one tries them."""
         self.changed(code)
         for each in candidates:
             if each is winner:
                 break
-            if each.code is not None:  # in its tree, what failed moves ahead
-                self._entries.pop(each.code)
+            known = None if each.code is None else self._entries.get(each.code)
+            if known is not None and known.order is not each.memory.order:
+                known.models.clear()  # in its tree, what failed moves ahead
         if winner is not None and winner.code is not None and all(map(_is_ordinary, candidates)):
-            self._first.set(code, weakref.ref(winner.code))
+            self._first.set(code, _First(weakref.ref(winner.code), order))
 
     def can_be_kept(self, candidates: Sequence[Candidate], winner: Candidate | None) -> bool:
         """Whether a lookup can be one that others repeat: only one entry is tried."""
@@ -147,8 +173,16 @@ class RepeatedHits:
 
     # -- lookups -------------------------------------------------------------------------------
 
-    def keep(self, call: Call, tried: Tried, reader: SafeReader, told: ToldLookup) -> None:
-        """Keep a lookup that was told in full, if it leaves not too much to be looked at."""
+    def keep(
+        self,
+        call: Call,
+        tried: Tried,
+        order: Sequence[int],
+        reader: SafeReader,
+        told: ToldLookup,
+    ) -> None:
+        """Keep a lookup that was told in full, if all that it found can be compared; `order`: the
+        places of the code's entries."""
         entry = self._entries.get(call.winner)
         candidate = tried.candidate
         if entry is None or candidate.memory.kept_order is None:
@@ -162,24 +196,33 @@ class RepeatedHits:
         # Of an argument all that is told of a tensor is compared at each call.
         for name, each in zip(names, arguments, strict=True):
             settled.update(_tensors(f"L['{name}']", each))
-        varying = [
-            (live._replace(leaf=None), _without_leaf(found), tried.guards[found.place])
+        # Of those that would be told the same, whatever is there, one is looked at.
+        varying = {
+            _what_is_told(live, found): (
+                live._replace(leaf=None), _without_leaf(found), tried.guards[found.place],
+            )
             for live, found in asked
             if not _leaves_no_choice(live, found, reader, settled)
-        ]
-        model = _Model(told, names, arguments, tuple(varying))
-        if len(varying) <= _MOST_VARYING and _sees_the_same(model, reader):
+        }  # fmt: skip
+        model = _Model(told, names, arguments, tuple(varying.values()))
+        if _sees_the_same(model, reader):
+            if entry.order is not candidate.memory.order or entry.entries != order:
+                entry.models.clear()
+                entry.order, entry.entries = candidate.memory.order, order
             occasion = _occasion(told.record.thread, call.python_stack, call.f_locals)
             if occasion not in entry.models:
-                self._make_room()
-                self._kept.append((weakref.ref(entry), occasion))
+                size = _A_LOOKUP + len(varying)
+                self._make_room(size)
+                self._kept.append((weakref.ref(entry), occasion, size))
+                self._counted += size
             entry.models[occasion] = model
 
-    def _make_room(self) -> None:
-        while len(self._kept) >= _MOST_KEPT:
-            oldest, occasion = self._kept.popleft()
+    def _make_room(self, size: int) -> None:
+        while self._kept and self._counted + size > _MOST_KEPT:
+            oldest, occasion, counted = self._kept.popleft()
+            self._counted -= counted
             if (entry := oldest()) is not None:
-                del entry.models[occasion]
+                entry.models.pop(occasion, None)
 
     def tell(
         self,
@@ -204,7 +247,8 @@ class RepeatedHits:
         """
         entry, first = self._entries.get(transformed), self._first.get(code)
         if (
-            entry is None or first is None or first() is not transformed
+            entry is None or first is None or first.code() is not transformed
+            or first.order != entry.entries
             or _is_measured(entry.hits + 1)
             or (model := entry.models.get(_occasion(thread_name(), python_stack, f_locals))) is None
             or not _has_the_same(model.names, model.arguments, f_locals)
@@ -297,6 +341,14 @@ def _leaves_no_choice(
     if row.kind == "ID_MATCH":
         return one_of(type(reader.reach(row.source)), _NAMED)
     return row.kind in _LEAVE_NO_CHOICE or row.source in settled
+
+
+def _what_is_told(live: LiveCheck, found: Check) -> Hashable:
+    """What decides about all that is told of a guard that passes."""
+    row = live.row
+    if row.kind in _TOLD_BY_NAME and not found.why:
+        return row.source
+    return row.kind, row.source, row.code
 
 
 def _without_leaf(found: Check) -> Check:

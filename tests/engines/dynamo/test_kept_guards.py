@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -40,6 +42,7 @@ def test_guards_that_are_kept_are_those_of_the_tree(count: int) -> None:
     assert kept is not None
     for _ in range(count):
         found = again(kept, tree.root)
+        assert found is not None
         assert [check.row for check in found] == list(tree.rows)
         for check, read in zip(found, tree.checks, strict=True):
             own = not (check.condition or check.row.relational)
@@ -80,3 +83,19 @@ def test_so_torch_says_of_a_tensor_on_a_device_without_numbers() -> None:
     [entry] = _debug_get_cache_entry_list(_plain.__code__)
     rows = [check.row for check in GuardTree(entry.guard_manager).checks]
     assert [row.wants.device for row in rows if row.wants is not None] == ["meta"]
+
+
+def test_a_class_of_the_program_that_is_wanted_is_not_held() -> None:
+    class Own(dict[str, int]):
+        pass
+
+    tree = _tree(lambda x, own: x * own["a"], Own(a=2))
+    kept = keep(tree.root, tree.checks)
+    assert kept is not None
+    assert any(check.expected_type == (Own, 1) for check in again(kept, tree.root) or ())
+    assert all(check.expected_type is None for check in kept.checks if check.leaf is None)
+    assert all(each.reference() is Own for each in kept.dicts)
+    dead = weakref.ref(type("Dead", (), {}))
+    gc.collect()
+    gone = kept._replace(dicts=tuple(each._replace(reference=dead) for each in kept.dicts))
+    assert again(gone, tree.root) is None

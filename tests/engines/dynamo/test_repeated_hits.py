@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from functools import partial
 from pathlib import Path
@@ -231,7 +231,7 @@ HELD: dict[str, list[Callable[[], Any]]] = {
     "objects": [
         lambda: [ONE, Settings()], lambda: [ONE, Pair(ONE, OTHER)], lambda: [ONE, object()],
     ],
-    "named": [lambda: Pair(ONE, OTHER), lambda: Pair(ONE, ONE), lambda: (ONE, OTHER)],
+    "named": [lambda: Pair(ONE, OTHER), lambda: Pair(ONE, ONE)],
     "sets": [lambda: [ONE, {1, 2}], lambda: [ONE, {1, 3}], lambda: [ONE, frozenset()]],
     "devices": [lambda: [ONE, torch.device("cpu")], lambda: [ONE, torch.device("meta")]],
     "sizes": [lambda: [ONE, torch.ones(3)], lambda: [ONE, torch.ones(4)], lambda: [torch.ones(2)]],
@@ -240,29 +240,75 @@ AGAIN = {"lists", "tuples", "dictionaries", "nested", "long", "objects", "device
 """Of which a call with another one that holds the same repeats what was told."""
 
 
+Reads = tuple[list[Any], list[object]]
+
+
+def call_with_new(compiled: Callable[..., object], make: Callable[[], object]) -> None:
+    compiled(make())
+
+
+def repeating_and_full(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    function: Callable[..., object],
+    arguments_of: Sequence[Callable[[], object]],
+) -> tuple[list[Reads], list[Reads], int]:
+    """What is told of hits, as it is and with each told in full, and how many were repeats."""
+    found = []
+    for at, tell in enumerate((RepeatedHits.tell, lambda *_: None)):
+        monkeypatch.setattr(RepeatedHits, "tell", tell)
+        torch.compiler.reset()
+        compiled = torch.compile(function, backend="eager", dynamic=False)
+        path = tmp_path / f"{at}.stepper"
+        recording = record(path, *[partial(call_with_new, compiled, make) for make in arguments_of])
+        asked = hits(recording)
+        found.append([(told(recording, each), arguments(recording, each)) for each in asked])
+        recording.close()
+    assert not repeats(path)
+    return found[0], found[1], repeats(tmp_path / "0.stepper")
+
+
 @pytest.mark.parametrize("name", HELD)
 def test_what_is_held_reads_as_if_each_call_were_told_in_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    chance = random.Random(name)
-    made = HELD[name]
+    chance, made = random.Random(name), HELD[name]
     order = [made[0]] * 12 + [chance.choice(made) for _ in range(40)]
+    repeating, full, count = repeating_and_full(
+        tmp_path, monkeypatch, lambda held: ONE + 1 if held else ONE, order
+    )
+    assert repeating == full
+    assert bool(count) is (name in AGAIN)
 
-    def recorded(path: Path) -> list[tuple[list[Any], list[object]]]:
-        torch.compiler.reset()
-        compiled = torch.compile(lambda held: ONE + 1 if held else ONE, backend="eager")
-        recording = record(path, *[lambda make=make: compiled(make()) for make in order])
-        found = [(told(recording, each), arguments(recording, each)) for each in hits(recording)]
-        recording.close()
-        return found
 
-    found = []
-    for at, tell in enumerate((RepeatedHits.tell, lambda *_: None)):
-        monkeypatch.setattr(RepeatedHits, "tell", tell)
-        found.append(recorded(tmp_path / f"{at}.stepper"))
-    assert found[0] == found[1]
-    assert bool(repeats(tmp_path / "0.stepper")) is (name in AGAIN)
-    assert not repeats(tmp_path / "1.stepper")
+class Registry(dict[str, int]):
+    """A dictionary of the program's own."""
+
+
+class Settled(torch.nn.Module):
+    """Reads floats, of which Dynamo makes guards twice, many names, and a dictionary of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.drops = [torch.nn.Dropout(0.1 / at) for at in range(1, 21)]
+        self.registry = Registry(a=2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        for drop in self.drops:
+            x = x * drop.p
+        return x * self.registry["a"]
+
+
+def test_what_was_tried_in_vain_keeps_its_lookups_while_the_order_of_its_guards_stays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of_a_request = [lambda: torch.ones(5), *[lambda: torch.ones(1)] * 6]
+    module = Settled()
+    repeating, full, count = repeating_and_full(tmp_path, monkeypatch, module, of_a_request * 6)
+    assert repeating == full
+    assert len(repeating[0][0][1]) > 50
+    # Of six hits of a request the first comes behind the entry of the other size.
+    assert count > 15
 
 
 def test_sizes_that_return_repeat_the_lookup_that_had_them(tmp_path: Path) -> None:
@@ -297,7 +343,7 @@ def test_calls_that_take_long_repeat_lookups_too(tmp_path: Path) -> None:
 def test_of_more_lookups_than_are_kept_the_oldest_go(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sizes: range, repeat: bool
 ) -> None:
-    monkeypatch.setattr(repeated_hits, "_MOST_KEPT", 3)
+    monkeypatch.setattr(repeated_hits, "_MOST_KEPT", 3 * repeated_hits._A_LOOKUP)
     path = tmp_path / "r.stepper"
     compiled = torch.compile(lambda x: x * 2, backend="eager", dynamic=True)
     tensors = [torch.ones(size) for size in (*sizes, *sizes, *sizes)]
