@@ -449,7 +449,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
                 unserved=unserved,
                 keep=None
                 if timed
-                else lambda told: repeated.keep(
+                else lambda told: repeated.keep_if_alike(
                     call, tried[0], self._programs.order(call.code), reader, told
                 ),
             )

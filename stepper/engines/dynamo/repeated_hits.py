@@ -18,23 +18,24 @@ the eighth … hit of an entry, and told of these alone.
 from __future__ import annotations
 
 import weakref
-from collections import deque
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Sequence
 from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import msgspec
-import torch
 
-from stepper.debuggee.described import Described
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.threads import thread_name
 from stepper.debuggee.told_again import ToldLookup
+from stepper.engines.common.kept_lookups import (
+    ONE_VALUE,
+    TENSORS,
+    KeptLookups,
+    comparable,
+    is_about_sizes,
+    occasion_of,
+)
 from stepper.engines.common.lookup_walk import Call
-from stepper.engines.common.rebuildable import describe_whole
-from stepper.engines.common.shape_conditions import values_in
-from stepper.engines.common.values import unchanged
-from stepper.engines.common.versions import without_torch_function
 from stepper.engines.dynamo.guard_tree import Check as LiveCheck
 from stepper.engines.dynamo.lookup_programs import EVERYBODY, Candidate
 from stepper.engines.dynamo.lookup_tries import Tried
@@ -53,13 +54,6 @@ from stepper.support.per_object import PerCode
 from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
-_MOST_KEPT = 131_072
-"""Guards and arguments of the lookups that are kept, of all entries, some 16 MB: of an entry, one
-of each place of the program from which it is called, and of each set of sizes that it is called
-with there."""
-_A_LOOKUP = 32
-"""As what a lookup counts by itself."""
-
 _LEAVE_NO_CHOICE = frozenset(
     {
         "TYPE_MATCH", "NONE_MATCH", "TRUE_MATCH", "FALSE_MATCH", "DICT_MANAGER",
@@ -70,42 +64,11 @@ _LEAVE_NO_CHOICE = frozenset(
 _TOLD_BY_NAME = frozenset({"DICT_CONTAINS", "ID_MATCH"})
 """Kinds of which it is told what the value is called, and no more."""
 _LENGTHS = frozenset({"LENGTH_CHECK", "DICT_LENGTH"})
-_ONE_VALUE: frozenset[type] = frozenset({int, str, bool, type(None)})
-"""Types of values that are the same if they are equal, and of the same type."""
 _NAMED: frozenset[type] = frozenset(
     {type, type(len), FunctionType, CodeType, ModuleType, bool, type(None)}
 )
 """Types of objects that are told by name, or by a value that they always have."""
-_TENSORS = frozenset({torch.Tensor, torch.nn.Parameter})
-_SIZES = (".size()[", ".stride()[")
-"""How Dynamo writes what of a tensor conditions compare."""
-
-
-class _Model(NamedTuple):
-    """A lookup that was told in full."""
-
-    told: ToldLookup
-    names: tuple[str, ...]
-    """Those of the arguments."""
-    arguments: tuple[Described, ...]
-    varying: tuple[tuple[LiveCheck, Check, CheckedGuard], ...]
-    """Guards that may see something else and pass, and what they saw."""
-
-
-_Occasion = tuple[str, tuple[PythonFrame, ...], tuple[torch.Size, ...]]
-"""The thread, the Python stack, and the sizes of the tensors that are arguments."""
-
-
-class _Entry:
-    """What is known of an entry, by its transformed code."""
-
-    def __init__(self) -> None:
-        self.hits = 0
-        self.order: object = None
-        """In which its guards are asked, in the lookups that are kept."""
-        self.entries: Sequence[int] = ()
-        """The places of all entries of the code, then: each is told of in a lookup."""
-        self.models: dict[_Occasion, _Model] = {}
+_Varying = tuple[LiveCheck, Check, CheckedGuard]
 
 
 class _First(NamedTuple):
@@ -117,23 +80,18 @@ class _First(NamedTuple):
     """The places of all entries of the code, as they are tried."""
 
 
-class RepeatedHits:
-    """Tells hits again, and finds out which can be."""
+class RepeatedHits(KeptLookups[CodeType, _Varying]):
+    """Tells hits again, and finds out which can be; an entry is known by its transformed code."""
 
     def __init__(self) -> None:
-        self._entries: PerCode[_Entry] = PerCode()
+        super().__init__()
         self._first: PerCode[_First] = PerCode()
         """By a code, what its next lookup tries."""
-        self._kept: deque[tuple[weakref.ref[_Entry], _Occasion, int]] = deque()
-        """Whose lookups are kept, which, and as what each counts; the oldest is the first to go."""
-        self._counted = 0
 
     def clear(self) -> None:
         """Forget all."""
-        self._entries.clear()
+        super().clear()
         self._first.clear()
-        self._kept.clear()
-        self._counted = 0
 
     # -- the order of entries ------------------------------------------------------------------
 
@@ -154,9 +112,9 @@ class RepeatedHits:
         for each in candidates:
             if each is winner:
                 break
-            known = None if each.code is None else self._entries.get(each.code)
+            known = None if each.code is None else self.entries.get(each.code)
             if known is not None and known.order is not each.memory.order:
-                known.models.clear()  # in its tree, what failed moves ahead
+                known.lookups.clear()  # in its tree, what failed moves ahead
         if winner is not None and winner.code is not None and all(map(_is_ordinary, candidates)):
             self._first.set(code, _First(weakref.ref(winner.code), order))
 
@@ -165,15 +123,9 @@ class RepeatedHits:
         first = winner is not None and candidates[0] is winner and winner.code is not None
         return first and all(map(_is_ordinary, candidates))
 
-    def measures(self, transformed: CodeType) -> bool:
-        """A hit of an entry is about to be told in full: whether times are to be measured."""
-        entry = self._entries.get(transformed) or self._entries.set(transformed, _Entry())
-        entry.hits += 1
-        return _is_measured(entry.hits)
-
     # -- lookups -------------------------------------------------------------------------------
 
-    def keep(
+    def keep_if_alike(
         self,
         call: Call,
         tried: Tried,
@@ -183,46 +135,32 @@ class RepeatedHits:
     ) -> None:
         """Keep a lookup that was told in full, if all that it found can be compared; `order`: the
         places of the code's entries."""
-        entry = self._entries.get(call.winner)
+        entry = self.entries.get(call.winner)
         candidate = tried.candidate
         if entry is None or candidate.memory.kept_order is None:
             return
-        names, arguments = tuple(call.f_locals), (*map(describe_whole, call.f_locals.values()),)
-        if not (all(map(_says_all, arguments)) and _has_the_same(names, arguments, call.f_locals)):
+        kept = comparable(call, told)
+        if kept is None:
             return
         own = len(tried.checks) - len(candidate.checks)
         asked = [*zip(candidate.checks, tried.checks[own:], strict=True)]
         settled = {live.row.source for live, found in asked if _settles(live, found, reader)}
-        # Of an argument all that is told of a tensor is compared at each call.
-        for name, each in zip(names, arguments, strict=True):
-            settled.update(_tensors(f"L['{name}']", each))
+        known = frozenset(settled | {*kept.tensors()})
         # Of those that would be told the same, whatever is there, one is looked at.
         varying = {
             _what_is_told(live, found): (
                 live._replace(leaf=None), _without_leaf(found), tried.guards[found.place],
             )
             for live, found in asked
-            if not _leaves_no_choice(live, found, reader, settled)
+            if not _leaves_no_choice(live, found, reader, known)
         }  # fmt: skip
-        model = _Model(told, names, arguments, tuple(varying.values()))
-        if _sees_the_same(model, reader):
+        kept = kept._replace(varying=tuple(varying.values()))
+        if _sees_the_same(kept.varying, reader):
             if entry.order is not candidate.memory.order or entry.entries != order:
-                entry.models.clear()
+                entry.lookups.clear()
                 entry.order, entry.entries = candidate.memory.order, order
-            occasion = _occasion(told.record.thread, call.python_stack, call.f_locals)
-            if occasion not in entry.models:
-                size = _A_LOOKUP + len(varying)
-                self._make_room(size)
-                self._kept.append((weakref.ref(entry), occasion, size))
-                self._counted += size
-            entry.models[occasion] = model
-
-    def _make_room(self, size: int) -> None:
-        while self._kept and self._counted + size > _MOST_KEPT:
-            oldest, occasion, counted = self._kept.popleft()
-            self._counted -= counted
-            if (entry := oldest()) is not None:
-                entry.models.pop(occasion, None)
+            occasion = occasion_of(told.record.thread, call.python_stack, call.f_locals)
+            self.keep(entry, occasion, kept)
 
     def tell(
         self,
@@ -245,41 +183,18 @@ class RepeatedHits:
             python_stack: the program's frames that led to it.
             began: when, by `time.perf_counter_ns`.
         """
-        entry, first = self._entries.get(transformed), self._first.get(code)
+        entry, first = self.entries.get(transformed), self._first.get(code)
         if (
             entry is None or first is None or first.code() is not transformed
             or first.order != entry.entries
-            or _is_measured(entry.hits + 1)
-            or (model := entry.models.get(_occasion(thread_name(), python_stack, f_locals))) is None
-            or not _has_the_same(model.names, model.arguments, f_locals)
         ):  # fmt: skip
             return None
-        if model.varying and not _sees_the_same(model, SafeReader(f_locals, f_globals)):
+        kept = entry.find(occasion_of(thread_name(), python_stack, f_locals), f_locals)
+        if kept is None:
             return None
-        number = recorder.lookup_again(model.told, began)
-        if number is not None:
-            entry.hits += 1
-        return number
-
-
-def _occasion(
-    thread: str, python_stack: tuple[PythonFrame, ...], arguments: dict[str, Any]
-) -> _Occasion:
-    with without_torch_function():  # or a mode of the program's would be asked
-        sizes: list[torch.Size] = []
-        for each in arguments.values():
-            # `one_of` would take three times as long, and each call waits for this.
-            kind = type(each)
-            if kind is torch.Tensor or kind is torch.nn.Parameter:
-                sizes.append(each.shape)
-            elif kind is list or kind is tuple or kind is dict:
-                held = list(each.values()) if kind is dict else each
-                sizes += [item.shape for item in held if type(item) is torch.Tensor]
-    return thread, python_stack, tuple(sizes)
-
-
-def _is_measured(hit: int) -> bool:
-    return hit & (hit - 1) == 0
+        if kept.varying and not _sees_the_same(kept.varying, SafeReader(f_locals, f_globals)):
+            return None
+        return entry.tell_again(recorder, kept, began)
 
 
 def _is_ordinary(candidate: Candidate) -> bool:
@@ -289,40 +204,16 @@ def _is_ordinary(candidate: Candidate) -> bool:
     )
 
 
-def _says_all(described: Described) -> bool:
-    """Whether what is said of an argument can be compared with another one: of a long container
-    all is said in one text, beside the first of what it holds."""
-    return not described.children or (
-        described.value.constant is None
-        and all(_says_all(child) for _, child in described.children)
-    )
-
-
-def _tensors(source: str, described: Described) -> Iterator[str]:
-    """What guards call the tensors that an argument is or holds."""
-    if described.kind is not None and one_of(described.kind, _TENSORS):
-        yield source
-    for label, child in described.children:
-        yield from _tensors(f"{source}{label}", child)
-
-
-def _has_the_same(
-    names: tuple[str, ...], arguments: tuple[Described, ...], now: dict[str, Any]
-) -> bool:
-    """Whether all that is told of a call's arguments is what was told of those of a lookup."""
-    return tuple(now) == names and unchanged.alike(tuple(now.values()), arguments)
-
-
-def _sees_the_same(model: _Model, reader: SafeReader) -> bool:
+def _sees_the_same(varying: Sequence[_Varying], reader: SafeReader) -> bool:
     """Whether the guards that may see something else have seen what they saw."""
     return all(
         checked(found.place, live, reader.look(live), Verdict.PASS, guard).says_the_same(found)
-        for live, found, guard in model.varying
+        for live, found, guard in varying
     )
 
 
 def _leaves_no_choice(
-    live: LiveCheck, found: Check, reader: SafeReader, settled: Collection[str]
+    live: LiveCheck, found: Check, reader: SafeReader, settled: frozenset[str]
 ) -> bool:
     """Whether a guard that passes has always seen the same, and all that is told of it is so;
     `settled`: the tensors of which all that is told is looked at anyway."""
@@ -330,14 +221,13 @@ def _leaves_no_choice(
     if found.why:
         return found.why in (OF_THE_COMPILER, OF_SEVERAL) and found.actual == UNKNOWN
     if live.condition:
-        compared = values_in(row.code[0]) or ()
-        return bool(compared) and all(_whose_size(each) in settled for each in compared)
+        return is_about_sizes(row.code[0], settled)
     if not row.source:
         return found.actual == UNKNOWN
     if row.kind in _LENGTHS:
         return type(found.actual) is int
     if row.kind == "EQUALS_MATCH":
-        return one_of(type(found.actual), _ONE_VALUE)
+        return one_of(type(found.actual), ONE_VALUE)
     if row.kind == "ID_MATCH":
         return one_of(type(reader.reach(row.source)), _NAMED)
     return row.kind in _LEAVE_NO_CHOICE or row.source in settled
@@ -356,11 +246,6 @@ def _without_leaf(found: Check) -> Check:
     return msgspec.structs.replace(found, why="") if found.why == OF_A_DICT else found
 
 
-def _whose_size(expression: str) -> str:
-    """The tensor of which an expression is a size or a stride; empty: it is none."""
-    return next((expression.rpartition(each)[0] for each in _SIZES if each in expression), "")
-
-
 def _settles(live: LiveCheck, found: Check, reader: SafeReader) -> bool:
     """Whether a guard asks for all that is told of a tensor. It asks for a device by its number and
     by its kind; there is one CPU, without a number."""
@@ -370,7 +255,7 @@ def _settles(live: LiveCheck, found: Check, reader: SafeReader) -> bool:
         return False
     known = (*wanted.shape, *(wanted.stride or ("?",) * len(wanted.shape)))
     device = wanted.device != "None" or actual.meta.device == "cpu"
-    return device and "?" not in known and one_of(type(reader.reach(row.source)), _TENSORS)
+    return device and "?" not in known and one_of(type(reader.reach(row.source)), TENSORS)
 
 
 keep_out()

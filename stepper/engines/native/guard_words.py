@@ -16,13 +16,14 @@ from stepper.engines.common.lookup_words import (
 )
 from stepper.engines.common.shape_conditions import SHAPE_ENV, same_object_as
 from stepper.engines.common.words import object_text
-from stepper.engines.native.entry_guards import expected_meta, expected_text
+from stepper.engines.native.entry_guards import expected_meta, expected_text, looked_at
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import UNKNOWN, Datum, Many, Tensor, Words, datum
 from stepper.model.lookup import Check, CheckedGuard, Difference
 from stepper.native.guards.guard import Constant, ExpectedTensor, GuardPart
 from stepper.native.guards.guard_builder import member_text
 from stepper.native.guards.scope import has_hooks
+from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.support.words import class_name
 
 _IDENTITY = frozenset(
@@ -43,6 +44,18 @@ class Said(NamedTuple):
     """Whether `value` is what it has looked at."""
     why: str = ""
     """What it raised, in words."""
+
+
+def looked_at_again(
+    entry: GuardedCode,
+    part: GuardPart,
+    said: Said,
+    f_locals: dict[str, object],
+    f_globals: dict[str, object],
+) -> Said:
+    """What a guard has said, with what it has looked at."""
+    value, known = looked_at(entry, part, f_locals, f_globals)
+    return said._replace(value=value, reached=known)
 
 
 def checked_guard(row: GuardRow, part: GuardPart) -> CheckedGuard:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from time import perf_counter_ns
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
@@ -48,9 +49,9 @@ from stepper.engines.native.entry_guards import (
     ask,
     explain,
     guard_rows,
-    looked_at,
 )
-from stepper.engines.native.guard_words import Said, checked, checked_guard
+from stepper.engines.native.guard_words import Said, checked, checked_guard, looked_at_again
+from stepper.engines.native.repeated_hits import RepeatedHits
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import Words
 from stepper.model.lookup import BACKEND, INVALID, Check, CheckedGuard, UnmetEntry
@@ -69,11 +70,13 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
 
     _codes: CodeTable
     _listener: Callable[..., object]
+    _repeated: RepeatedHits
 
     def install(self, recorder: Recorder, codes: CodeTable, watcher: Any) -> None:
         """Listen, if somebody wants to hear. `watcher`: whom `_C.Hook` tells of trouble."""
         self._recorder = recorder
         self._codes = codes
+        self._repeated = RepeatedHits()
         self._listener = _C.Hook(self._heard, recorder.walks.lock, watcher)
         self.begin_if_wanted()
 
@@ -85,6 +88,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
     def uninstall(self) -> None:
         """Listen no more."""
         _C.set_lookup_listener(None)
+        self._repeated = RepeatedHits()  # what is kept goes
 
     def nothing_there(
         self,
@@ -113,6 +117,12 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if found is not None and not self.wanted:
             return
         entries = [each for each in tried if isinstance(each, GuardedCode)]
+        if entries == [found]:
+            began = perf_counter_ns()
+            stack = self._program_stack(sys._getframe(0))
+            call = Call(code, f_locals, f_globals, backend, found, stack)
+            if self._repeated.tell(self._recorder, call, began) is not None:
+                return
         unserved = "" if found is not None or may_capture else _why_unserved(code)
         if found is not None or unserved:
             self._record(Call(code, f_locals, f_globals, backend, found), entries, unserved)
@@ -149,30 +159,43 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         labels = [_label(call.code, each) for each in entries]
         found: list[Row] = [(ENTRY, label, None) for label in labels]
         code, death = call.code, BOOK.death(call.code)
+        first = not call.by_hand and len(entries) == 1 and entries[0] is call.winner
+        timed = not first or self._repeated.measures(entries[0])
+        asked: list[Check] = []
         record_lookup(
             self._recorder,
             call,
             self._codes.lookup(code, code.co_name, code.co_qualname, rows((*found, *ENDS))),
-            self._tries(call, entries, labels),
+            self._tries(call, entries, labels, asked, timed=timed),
             resume_of=info_of(code).function,
             winner="" if call.winner is None else _label(code, call.winner),
             unserved=unserved,
             gone="" if death is None else str(death),
+            keep=None if timed else lambda told: self._repeated.keep_if_alike(call, asked, told),
         )
 
     # -- entries -----------------------------------------------------------------------------
 
     def _tries(
-        self, call: Call, entries: Sequence[GuardedCode], labels: list[str]
+        self,
+        call: Call,
+        entries: Sequence[GuardedCode],
+        labels: list[str],
+        asked: list[Check],
+        *,
+        timed: bool,
     ) -> Iterator[EntryTrial]:
+        """`asked`: takes what the guards of the last one said."""
         for entry, label in zip(entries, labels, strict=True):
-            yield self._try(call, entry, label)
+            trial = self._try(call, entry, label, timed=timed)
+            asked[:] = trial.checks[1:]
+            yield trial
 
-    def _try(self, call: Call, entry: GuardedCode, label: str) -> EntryTrial:
+    def _try(self, call: Call, entry: GuardedCode, label: str, *, timed: bool) -> EntryTrial:
         if entry.reason is not None:
             return self._dead(call, str(entry.reason).removesuffix(DIED), label)
         listed = guard_rows(entry)
-        guards, checks, behind, matched = _asked(entry, call, listed)
+        guards, checks, behind, matched = _asked(entry, call, listed, timed=timed)
         reason = "" if entry is call.winner else _UNKNOWN if matched else OTHER_BACKEND
         refused = Refusal(entry, None, (), OTHER_BACKEND) if not matched else None
         reports = checks[1:]
@@ -235,16 +258,23 @@ class _Asked(NamedTuple):
     backend_matched: bool
 
 
-def _asked(entry: GuardedCode, call: Call, listed: tuple[GuardRow, ...]) -> _Asked:
+def _asked(
+    entry: GuardedCode, call: Call, listed: tuple[GuardRow, ...], *, timed: bool = True
+) -> _Asked:
+    """`timed`: whether guards of which it is known that they pass are asked how long they take."""
     parts = [part for part, _ in entry.manager.parts]
-    report = explain(entry, call.f_locals, call.f_globals, call.backend)
     names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
     guards = (CheckedGuard(BACKEND, "", (), Words(names[0])), *map(checked_guard, listed, parts))
+    if not timed and entry is call.winner:
+        seen = (_with_value(entry, part, Said(True, None), call) for part in parts)
+        found = map(checked, range(1, len(parts) + 1), parts, seen)
+        return _Asked(guards, [backend_check(*names, Verdict.PASS), *found], (), True)
+    report = explain(entry, call.f_locals, call.f_globals, call.backend)
     matched = report.backend_matched
     checks = [backend_check(*names, Verdict.PASS if matched else Verdict.FAIL)]
     reports = report.guards if matched else ()
-    for place, found in enumerate(reports, 1):
-        checks.append(checked(place, found.guard, _said(entry, found, call)))
+    for place, each in enumerate(reports, 1):
+        checks.append(checked(place, each.guard, _said(entry, each, call)))
     behind = _behind(entry, call, len(reports)) if call.winner is None else ()
     return _Asked(guards, checks, behind, matched)
 
@@ -256,8 +286,7 @@ def _said(entry: GuardedCode, report: GuardReport, call: Call) -> Said:
 
 
 def _with_value(entry: GuardedCode, part: GuardPart, said: Said, call: Call) -> Said:
-    value, known = looked_at(entry, part, call.f_locals, call.f_globals)
-    return said._replace(value=value, reached=known)
+    return looked_at_again(entry, part, said, call.f_locals, call.f_globals)
 
 
 def _behind(entry: GuardedCode, call: Call, asked: int) -> tuple[Check, ...]:
