@@ -127,6 +127,10 @@ IN_ANALYSIS = {
         "_within": "the path of a file",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
+    "marks.py": {
+        "": "the compiler's: a source",
+        "to_mark": "the compiler's: a source",
+    },
     "needed.py": {
         "needed_by": "torch's: the name of a function",
     },
@@ -173,6 +177,7 @@ IN_ANALYSIS = {
     "export.py": {"": "the definitions of the views", "_schema": "the definitions of the views"},
     "failed_lines.py": {
         "_at_no_node": "the name of a file",
+        "_named_nodes": "torch's message, for the names that recorded nodes have",
         "_traced_last": "Python's: the name of an instruction",
         "": "torch's: how a symbol is called, and the size of what it was given",
         "_as_given": "torch's message, and the program's text",

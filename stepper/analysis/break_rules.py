@@ -63,6 +63,9 @@ _DRAWING = frozenset(
 )  # fmt: skip
 """Methods of numpy's random generators; those of torch's have other names."""
 _CACHED = "cached_property.__get__"
+_NAMING = "_get_name"
+"""The function with which torch.vmap asks for a name, for what it may have to say."""
+_APPLY = "AutogradFunctionVariable(), apply"
 _NAMESPACE = "<class 'types.SimpleNamespace'>"
 _OPERATIONS = frozenset(
     {
@@ -369,6 +372,16 @@ def _inside_library(broken: Broken) -> Remedy | None:
     )
 
 
+def _mapped_method(broken: Broken) -> Remedy | None:
+    """torch.vmap of the apply of a torch.autograd.Function, of which it asks for the name."""
+    if not (broken.library and broken.within == _NAMING and _APPLY in broken.context):
+        return None
+    return Remedy(
+        "torch.vmap asks for the name of what it is given, which the compiler does not know of the "
+        "apply of a torch.autograd.Function: give it a function that calls that, e.g. a lambda"
+    )
+
+
 def _unreached(broken: Broken) -> Remedy | None:
     """The line is a library's, and so is the function that is compiled: torch can be set."""
     setting = _setting(broken) if broken.unreached else ""
@@ -612,6 +625,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "entered by a stack": _entered,
     "awaited": _awaited,
     "asked by a library": _asked_by_a_library,
+    "mapped method": _mapped_method,
     "library": _inside_library,
     _UNREACHED: _unreached,
     "lacking": _lacking,

@@ -49,7 +49,7 @@ from stepper.client.text import (
     without_addresses,
 )
 from stepper.model.failure import FailedStage
-from stepper.model.program import PythonFrame
+from stepper.model.program import PythonFrame, UserLine
 from stepper.model.shapes import ShapeStepKind, Why
 from stepper.model.trace import MomentId, Node, headline
 from stepper.model.value import Value
@@ -82,6 +82,8 @@ _STAGES = {
     FailedStage.OTHER: "",
 }
 
+_OF_WHOLE_GRAPHS = (FailedStage.DISPATCH, FailedStage.BACKEND, FailedStage.BACKWARD)
+"""Where a graph fails as a whole."""
 _OF_OPERATORS = "UncapturedHigherOrderOpError"
 """What is raised where an operator cannot have the whole of a function that it is given."""
 
@@ -333,7 +335,11 @@ def _folded(
 
 def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
     """The instruction to blame, what it was about to take, and where that comes from."""
-    if text := not_known_text(failed):
+    named = [*_named_nodes(recording, failed)]
+    for node, of_program in named:
+        told = line_text(of_program, recording.facts.cwd)
+        yield Line(f"   the operator that it names is at the node {node.name}, {told}", node.moment)
+    if not named and (text := not_known_text(failed)):
         yield Line(f"   {text}", role="dim")
     if text := handed_over_text(failed, recording.facts.cwd):
         yield Line(f"   {text}", failed.moment, "dim")
@@ -378,6 +384,21 @@ def _symbols_in(recording: Recording, failed: Failed, words: str) -> Iterator[Li
                 )
                 value = f", {symbol.born.hint} in this call" if symbol.born.hint else ""
                 yield Line(f"     {name} is {spelled}{value}", symbol.born.moment, "dim")
+
+
+def _named_nodes(recording: Recording, failed: Failed) -> Iterator[tuple[Node, UserLine]]:
+    """The nodes of a graph that could not be compiled of which the message names the operator,
+    where no node is known to have been run or lowered; none: it names none of the graph's."""
+    item, failure = failed.translation, failed.failure
+    if item is None or failed.certain or failure.stage not in _OF_WHOLE_GRAPHS or failure.node:
+        return
+    for attempt in recording.attempts(item.id)[-1:]:
+        for node in recording.nodes(None, attempt=attempt.id):
+            called = node.op == "call_function" and "." in node.target
+            if called and re.search(rf"(?<![\w.]){re.escape(node.target)}(?!\w)", failure.message):
+                line = line_that_made(recording, node.moment)
+                if line is not None:
+                    yield node, line
 
 
 def _undecided(recording: Recording, failed: Failed) -> Iterator[Line]:

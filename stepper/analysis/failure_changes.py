@@ -54,6 +54,7 @@ _DEPENDS_ON_DATA = "data-dependent expression"
 _NOT_FAKE = "Please convert all Tensors to FakeTensors first"
 _DEVICES = re.compile(r"found (?:two different|at least two) devices")
 _MODULE = "NNModuleVariable"
+_OF_NUMPY = "NumpyNdarrayVariable"
 
 Rule = Callable[[Recording, Failed], Remedy | None]
 """Says what avoids a failure, if it knows it."""
@@ -249,6 +250,24 @@ def _number_inside(recording: Recording, failed: Failed) -> Remedy | None:
                     "tensor, within what is one operator of the graph: keep it a tensor there"
                 )
     return None
+
+
+def _rounded(recording: Recording, failed: Failed) -> Remedy | None:
+    """Python's round() of what a function of numpy returns: a number, and an array without
+    dimensions where it is traced."""
+    if "has no attribute '__round__'" not in failed.failure.message:
+        return None
+    values = recording.state(failed.moment).values if failed.certain else {}
+    taken = [values.get(each.value) for each in operands(recording, failed)]
+    if not any(
+        value is not None and value.cls == _OF_NUMPY and value.tensor and not value.tensor.shape
+        for value in taken
+    ):
+        return None
+    return Remedy(
+        "what numpy makes of a number is an array where it is traced, and of that round() takes "
+        "none: take the function of math (math.floor for numpy.floor), or int() of the array"
+    )
 
 
 def _gradient(recording: Recording, failed: Failed) -> Remedy | None:
@@ -449,6 +468,11 @@ RULES: dict[str, Rule] = {
         Remedy("register what it returns for a fake tensor: torch.library.register_fake"),
         "There was no fake impl registered",
     ),
+    "no gradient": _if_told(
+        Remedy("register its gradient: torch.library.register_autograd"),
+        "no autograd formula was registered",
+    ),
+    "rounded": _rounded,
     "devices": _devices,
     "not begun": _not_begun,
     "recompilation refused": _refused,

@@ -353,6 +353,8 @@ def _following(expression: str, found: Guarded) -> str:
     several = found.follows in ("size", "stride")
     of = f"{found.follows}s" if several else found.follows
     wants = _wants(found)
+    if found.never:
+        return f"{expression} is guarded: it follows from the {of} {wants}, with which it is False"
     if found.free:
         return f"{expression} follows from the {of} {wants}: it is free as far as these are"
     if not wants:
@@ -362,6 +364,8 @@ def _following(expression: str, found: Guarded) -> str:
 
 def _fixed(size: Size) -> str:
     """How it came to be a number."""
+    if size.static:
+        return ", since it is marked as static (torch._dynamo.mark_static)"
     if size.symbol is None:
         return ", since a size of 0 or 1 becomes a number"
     return f": its symbol {size.symbol.name} was fixed (why-shape says by what)"

@@ -50,10 +50,11 @@ _OF_TENSORS = {
     ".dim()": "rank",
 }
 """Properties of tensors that TENSOR_MATCH compares, and how they are called in what is wanted."""
+_CONTIGUOUS = ".is_contiguous()"
 _FOLLOWING = {
     ".numel()": "size",
     ".nelement()": "size",
-    ".is_contiguous()": "stride",
+    _CONTIGUOUS: "stride",
     ".is_cpu": "device",
     ".is_cuda": "device",
     ".is_floating_point()": "dtype",
@@ -119,6 +120,8 @@ class Guarded(msgspec.Struct, frozen=True):
     """It is a key of a dictionary, by its place."""
     follows: str = ""
     """What of the tensor it follows from, where it is none of what guards compare."""
+    never: bool = False
+    """Whether it is False whatever is free of that."""
     meant: str = ""
     """What the root of the expression is in what was compiled, where that is called otherwise."""
     alike: int = 0
@@ -359,6 +362,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
     wants = _wanted(every, of, what) if through and of is not None and what is not None else ()
     numbers = what is not None and what.what in ("size", "stride")
     last = path.steps[-1] if path.steps else ""
+    shape = _wanted(every, of, Aspect("size")) if last == _CONTIGUOUS and of is not None else ()
     return Guarded(
         translation=item,
         by=tuple(by),
@@ -372,6 +376,7 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
         of_module=last in _OF_MODULES,
         is_key=is_key(path),
         follows=_FOLLOWING.get(last, ""),
+        never=bool(shape) and _never_contiguous(shape, wants),
         meant=inside,
         instance=instance,
         value=_value(every, path),
@@ -619,6 +624,19 @@ def _property(path: Path) -> tuple[tuple[Path, ...] | None, Aspect | None, froze
         return of, Aspect("code"), _CODES
     known = _OF_TENSORS.get(last) or _FOLLOWING.get(last)
     return (None, None, frozenset()) if known is None else (of, Aspect(known), _TENSORS)
+
+
+def _never_contiguous(shape: tuple[Datum, ...], strides: tuple[Datum, ...]) -> bool:
+    """Whether no tensor of these sizes and strides is contiguous, as far as they are numbers."""
+    expected = 1
+    for size, stride in zip(reversed(shape), reversed(strides), strict=False):
+        if isinstance(stride, int) and stride != expected and size != 1:
+            # A size that is free may be 1, of which the stride does not count, or 0.
+            return all(isinstance(each, int) and each > 1 for each in shape)
+        if not isinstance(size, int):
+            return False
+        expected *= size
+    return False
 
 
 def _wanted(wants: Wanted, of: tuple[Path, ...], what: Aspect) -> tuple[Datum, ...]:

@@ -342,7 +342,11 @@ def _fitting(recording: Recording, history: History) -> Iterator[str]:
             if made_by_another(recording, each.translation, nearest):
                 yield "another thread made an entry that fits, while this call was on its way"
             else:
-                yield "nothing was found to fail: an entry fits by the time that one looks"
+                yield (
+                    f"the call found no entry, though all guards of {nearest.entry} held when they "
+                    "were looked at once more, before it was compiled again: which one had failed "
+                    "is not recorded"
+                )
 
 
 def _has_been_tried(advice: Advice, tried: list[TriedWay]) -> bool:

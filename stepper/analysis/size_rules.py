@@ -20,6 +20,7 @@ from stepper.analysis.compared_sizes import compared_at, decided_by
 from stepper.analysis.conditions import LEAVES, holds, left_by
 from stepper.analysis.guard_uses import guards_of
 from stepper.analysis.handed_on import Spelling
+from stepper.analysis.marks import one_symbol_with, others_to_mark, to_mark, whole_of
 from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
 from stepper.analysis.origins import origin_of
 from stepper.analysis.recompile_series import History, Series
@@ -320,16 +321,17 @@ def _zero_one(it: Changing) -> Advice | None:
         )
     if asked := _asked(it, it.sizes, it.what_changes) or _compared(it):
         return it.advise(_never_a_symbol(it.history, it.name, it.dim or 0, asked=asked), fact)
-    more = it.and_others
+    tensor, dim = to_mark(it)
+    more = others_to_mark(it)
     if expanded := _expanded(it):
         more += (
             f"; and hand over {expanded}.contiguous(): its strides are others where it is expanded"
         )
     more += _where_own(it)
     can_be_tried = (_mark(it, "mark_unbacked"),) if it.history.capabilities.unbacked else ()
-    text = _never_a_symbol(it.history, it.name, it.dim or 0, more)
-    advice = it.advise(text, fact, can_be_tried)
-    return _in_short(it, advice, it.name, it.dim or 0, more)
+    text = _never_a_symbol(it.history, tensor, dim, more)
+    advice = it.advise(text, fact, can_be_tried if tensor else ())
+    return _in_short(it, advice, tensor, dim, more)
 
 
 def _expanded(it: Changing) -> str:
@@ -450,20 +452,23 @@ def _not_made(it: Changing) -> Advice | None:
 
 
 def _mark_words(it: Changing) -> str:
-    return f"torch._dynamo.mark_dynamic({it.name}, {it.dim}){it.and_others}"
+    tensor, dim = to_mark(it)
+    return f"torch._dynamo.mark_dynamic({tensor}, {dim}){others_to_mark(it)}"
 
 
 def _mark(it: Changing, how: str = "mark_dynamic") -> MarkSize:
     history = it.history
     place = (history.name, history.filename, history.line)
-    return MarkSize(*place, it.series.source, it.dim or 0, how)  # type: ignore[arg-type]  # one of three
+    whole = whole_of(it, it.series.source)
+    _, dim = to_mark(it)
+    return MarkSize(*place, whole or it.series.source, dim, how)  # type: ignore[arg-type]  # one of three
 
 
 def _can_be_marked(it: Changing) -> bool:
     """What the code before a graph break has computed, nobody can mark, nor an array, nor what the
-    compiled function puts in its place."""
+    compiled function puts in its place, nor a part of a tensor subclass that has another size."""
     made = it.history.resume_of or it.replaced_inside
-    return not made and not from_numpy(it.series)
+    return not made and not from_numpy(it.series) and bool(to_mark(it)[0])
 
 
 def _where_own(it: Changing) -> str:
@@ -493,7 +498,9 @@ def _how(it: Changing) -> str:
         return f"{dynamic}, or remove the graph break in {function_name(it.history.resume_of)}"
     if it.replaced_inside:
         return f"{dynamic}; a mark would not be on what the compiled function sets itself"
-    return f"{dynamic}; an array of numpy cannot be marked"
+    if from_numpy(it.series):
+        return f"{dynamic}; an array of numpy cannot be marked"
+    return f"{dynamic}; a mark on a part of a tensor subclass is refused"
 
 
 def _ways(it: Changing) -> tuple[Change, ...]:
@@ -562,7 +569,8 @@ def _zero_one_condition(it: Changing) -> Advice | None:
     if number is None or _INNER in tensor:
         return None
     dim = _SIZE.fullmatch(path.steps[-1])
-    of = tensor, int(dim[1]) if dim else "dim", _where_own(it)
+    others = one_symbol_with(it, known, number)
+    of = tensor, int(dim[1]) if dim else "dim", others + _where_own(it)
     fact = f"{number.translation.compile_id} has {it.name} as {number.value}"
     if asked := _asked(it, known, it.name):
         return it.advise(_never_a_symbol(it.history, *of, asked=asked), fact)

@@ -51,6 +51,7 @@ from tests.answers import (  # noqa: F401
     swept_twentyfirst,
     swept_twentyfourth,
     swept_twentysecond,
+    swept_twentyseventh,
     swept_twentysixth,
     swept_twentythird,
     trained,

@@ -222,9 +222,10 @@ def key_that_comes_later(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("in AOTAutograd", "AOTAutograd had gradients traced: of which node, is not recorded"),
+    cause=("in AOTAutograd", "the operator that it names is at the node copied"),
+    advice="register its gradient: torch.library.register_autograd",
     counts=(0, 1),
-    never=("in the backend", "which node of the graph is to blame"),
+    never=("in the backend", "which node of the graph is to blame", "is not recorded"),
 )  # fmt: skip
 def operator_without_a_derivative(run: Run) -> None:
     @torch.library.custom_op("tests_swept::copied", mutates_args=())
@@ -235,11 +236,13 @@ def operator_without_a_derivative(run: Run) -> None:
     def _(x: torch.Tensor) -> torch.Tensor:
         return torch.empty_like(x)
 
-    backend = run if run.remedied else "aot_eager"
+    if run.remedied:
+        copied.register_autograd(lambda ctx, grad: grad)
+    backend = run.traced_again if run.remedied else "aot_eager"
 
     @torch.compile(backend=backend)
     def copied_twice(x: Any) -> Any:
-        return copied(x) * 2
+        return copied(x) * 2  # cause
 
     with contextlib.suppress(Exception):
         copied_twice(ones(3, requires_grad=True))

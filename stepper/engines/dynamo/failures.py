@@ -276,6 +276,7 @@ def _stage(frames: list[FrameType], *, traced: bool) -> FailedStage:
 def _runs_for_dispatch(codes: list[CodeType]) -> bool:
     """Whether it was AOTAutograd that ran the graph, or failed by itself: in what of torch it calls
     but compilers, or anywhere while it had torch trace gradients."""
+    codes = [code for code in codes if not versions.is_disabling(code)]
     parts = [part_of_torch(code.co_filename) for code in codes]
     running = next((at for at, code in enumerate(codes) if is_running_graph(code)), None)
     asking = [part for part in parts[:running] if part != "fx"]

@@ -174,6 +174,12 @@ def is_in_backend(codes: Sequence[CodeType]) -> bool:
     return ahead or any(map(is_backend, codes))
 
 
+def is_disabling(code: CodeType) -> bool:
+    """Whether a code object is that of what torch puts around a function of its own that is not to
+    be compiled: to be in that is not to be in Dynamo."""
+    return code.co_name == "_fn" and code.co_filename == torch._dynamo.eval_frame.__file__
+
+
 def is_guard_building(code: CodeType) -> bool:
     """Whether a code object is that of what makes an entry's guards."""
     return code.co_name == "__init__" and code.co_filename == torch._dynamo.guards.__file__

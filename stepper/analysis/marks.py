@@ -1,0 +1,83 @@
+"""What carries a mark that makes a size a symbol (mark_dynamic, mark_unbacked).
+
+Mostly that is the tensor whose size changes. A part of a tensor subclass has sizes and guards of
+its own, and a mark on it is refused: there it is the whole. And where several sizes are one symbol,
+a mark on one of them leaves the others numbers.
+"""
+
+from __future__ import annotations
+
+import re
+
+from stepper.analysis.advice import Changing
+from stepper.analysis.guard_uses import guards_of
+from stepper.analysis.reasons import METADATA
+from stepper.analysis.shapes import Size, same, sizes
+from stepper.analysis.sources import path_of, unscoped
+
+_OF_TENSOR = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
+"""A size as an expression, in its tensor and which one it is."""
+
+
+def to_mark(it: Changing) -> tuple[str, int]:
+    """What carries the mark for a size, and which of its sizes that is: of a part of a tensor
+    subclass the whole, where its size is the same symbol, since a mark on the part alone is
+    refused. An empty name: nothing can carry it."""
+    whole = whole_of(it, it.series.source)
+    if not whole:
+        return it.name, it.dim or 0
+    for part in reversed(it.sizes):
+        for size in sizes(it.recording, part.translation):
+            found = _OF_TENSOR.fullmatch(unscoped(size.source))
+            if found is not None and found[1] == whole and _one_symbol(size, part):
+                return it.spell(whole), int(found[2])
+    return "", 0
+
+
+def _one_symbol(one: Size, other: Size) -> bool:
+    """Whether two sizes are one symbol in an entry, be it that one has replaced the other."""
+    if one.symbol is None or other.symbol is None:
+        return False
+    became = (one.symbol.value or one.symbol.name, other.symbol.value or other.symbol.name)
+    return became[0] == became[1]
+
+
+def whole_of(it: Changing, source: str) -> str:
+    """The tensor subclass that a tensor is a part of; empty: it is none's, as far as the guards of
+    the entries say."""
+    path = path_of(source)
+    for item in it.entries.made:
+        for guard in guards_of(it.recording, item):
+            whole = path_of(unscoped(guard.source)) if guard.kind == METADATA else None
+            if whole is None or path is None or same(whole, path):
+                continue
+            if whole.leads_to(path):
+                return unscoped(guard.source)
+    return ""
+
+
+def others_to_mark(it: Changing) -> str:
+    """`it.and_others`, without a tensor subclass and its parts: what is marked stands for them."""
+    whole = whole_of(it, it.series.source)
+    if not whole:
+        return it.and_others
+    apart = [each for each in it.series.likewise if whole not in (each, whole_of(it, each))]
+    return f", and likewise of {' and '.join(map(it.spell, apart))}" if apart else ""
+
+
+def one_symbol_with(it: Changing, known: list[Size], number: Size) -> str:
+    """`, and likewise of k.shape[2]`: what is one symbol with a size where it is one, and a number
+    with it where that is 0 or 1. Where only one of them is marked, the other is a number still."""
+    numbers = {
+        unscoped(size.source)
+        for size in sizes(it.recording, number.translation)
+        if size.zero_one and size.value == number.value
+    }
+    together = dict.fromkeys(
+        unscoped(source)
+        for size in known
+        for source in (size.symbol.sources if size.symbol is not None else ())
+    )
+    own = unscoped(number.source)
+    others = [it.spell(each) for each in together if each in numbers and each != own]
+    return f", and likewise of {' and '.join(others)}" if others else ""
