@@ -46,6 +46,7 @@ _WHOLE = 6
 """Breaks of one cause that are all told; of more the first of them are."""
 _OF_MANY = 4
 _RUN_UNCOMPILED = "1 frame run uncompiled, for what the break leaves to be made anew"
+_NOTHING_AFTER = " (no graph is split by it: what follows it runs uncompiled)"
 _NO_FEWER = " (no fewer graphs: all that is computed lies on one side of the break)"
 
 
@@ -159,7 +160,8 @@ def _cause(
     proven, change = enough(tried), cause.change
     if not proven and change is not None and (left := change.without(in_vain(tried))) is not None:
         label = "change" if trying is None else "change, not proven"
-        but = _NO_FEWER if cause.splits_none else ""
+        but = _NO_FEWER if cause.resume_functions else _NOTHING_AFTER
+        but = but if cause.splits_none else ""
         yield Line(f"   {label}: {left}{but}", cause.moment)
     elif _unreached(cause) and not proven:
         first = cause.occurrences[0].translation

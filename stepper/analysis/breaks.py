@@ -376,6 +376,11 @@ class _Reader:
                 return source_line(code, code.instructions[ip].line).strip()
         return ""
 
+    def _is_led_to(self, found: GraphBreak) -> bool:
+        """Whether a line of the program's is on the way, be its text recorded or not."""
+        codes = (self._recording.code(frame.code) for frame, _ in self._way_to(found))
+        return any(not is_installed(code.filename) for code in codes)
+
     def place_of(self, found: GraphBreak) -> PythonFrame | None:
         """Where the instruction is; of an exception, which is a break in each function that it
         leaves, where it was raised: the innermost frame of the stack."""
@@ -500,7 +505,7 @@ class _Reader:
             within=place.function if place is not None else "",
             of_compiler=in_compiler(at),
             leads_there=leads_there,
-            unreached=library and row is not None and not leads_there,
+            unreached=library and row is not None and not self._is_led_to(found),
             marked=only_marked(self._recording, found.attempt, found.moment),
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
             mapped=row is not None and self._within(found, _VMAP),

@@ -444,13 +444,34 @@ def _range_in(parts: Iterable[str], name: str) -> range | None:
                 kind = type(order).__name__
             case _:
                 continue
+        least = most = number
+        if kind == "Eq":
+            of, least, most = _undone(of, number)
         if ast.unparse(of) != name:
             continue
         if kind in ("Gt", "GtE", "Eq"):
-            low = max(number + (kind == "Gt"), number if low is None else low)
+            least += kind == "Gt"
+            low = least if low is None else max(least, low)
         if kind in ("Lt", "LtE", "Eq"):
-            high = min(number - (kind == "Lt"), number if high is None else high)
+            most -= kind == "Lt"
+            high = most if high is None else min(most, high)
     return None if low is None or high is None else range(low, high + 1)
+
+
+def _undone(of: ast.expr, number: int) -> tuple[ast.expr, int, int]:
+    """What is left of an expression that is a number without what is added to it and what it is
+    divided by, with the range that it is in: of `(x + 1) // 2`, which is 3, x, from 5 to 6."""
+    least = most = number
+    while True:
+        match of:
+            case ast.BinOp(inner, ast.FloorDiv(), ast.Constant(int() as by)) if by > 0:
+                of, least, most = inner, least * by, most * by + by - 1
+            case ast.BinOp(inner, ast.Add(), ast.Constant(int() as more)) | ast.BinOp(
+                ast.Constant(int() as more), ast.Add(), inner
+            ):
+                of, least, most = inner, least - more, most - more
+            case _:
+                return of, least, most
 
 
 _TURNED = str.maketrans("LG", "GL")

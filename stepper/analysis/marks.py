@@ -58,8 +58,8 @@ def whole_of(it: Changing, source: str) -> str:
 
 def others_to_mark(it: Changing) -> str:
     """`it.and_others`, without a tensor subclass and its parts: what is marked stands for them."""
-    whole = whole_of(it, it.series.source)
-    if not whole:
+    whole = whole_of(it, it.series.source) or it.series.source
+    if not any(whole in (each, whole_of(it, each)) for each in it.series.likewise):
         return it.and_others
     apart = [each for each in it.series.likewise if whole not in (each, whole_of(it, each))]
     return f", and likewise of {' and '.join(map(it.spell, apart))}" if apart else ""

@@ -29,6 +29,7 @@ from stepper.analysis.kind_rules import (
 from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin
 from stepper.analysis.shapes import Size, cause_of
+from stepper.analysis.sites import called_at, made_at, way_to
 from stepper.analysis.size_rules import NOTHING_DYNAMIC, dynamic_later
 from stepper.analysis.slice_bounds import bounds_a_slice
 from stepper.analysis.sources import FUNCTION_MODE, MADE_OF, is_key, path_of, unscoped
@@ -64,6 +65,8 @@ _OR_IN_A_TENSOR = ", or keep it in a tensor"
 _CALL_OUTSIDE = (
     "A library changes it, in what the compiled function calls{}: make that call outside of it."
 )
+_CACHED = "_lru_cache_wrapper"
+"""The type of a function with a cache of functools'."""
 _TO_COMPUTE_WITH = "where the program only computes with it"
 """When a number can be a tensor: what is made of a constant is followed for a while only, so that
 the program may yet decide by it."""
@@ -437,12 +440,28 @@ def _global_int(it: Changing) -> Advice | None:
     effect = it.changed_inside or it.kept_inside
     if effect is not None and (call := it.call_that_changes(effect)):
         text = _CALL_OUTSIDE.format(call)
+    elif effect is not None and (cached := _behind_a_cache(it, effect)):
+        text = (
+            f"It is changed{it.place_inside(effect)}, behind the cache of {cached} "
+            "(functools.lru_cache), which is not looked at while a function is translated: each "
+            f"translation runs it again. Call {cached} before, and hand over what it returns."
+        )
     elif effect is not None:
         text = (
             f"The compiled function itself changes it{it.place_inside(effect)}: count outside of "
             f"it. Where it is needed inside: {text[0].lower()}{text[1:]}"
         )
     return it.advise(f"An int that is {where} is a constant of the graph. {text}")
+
+
+def _behind_a_cache(it: Changing, effect: SideEffect) -> str:
+    """The function with a cache of functools' whose call leads to a change; empty: there is
+    none."""
+    for site in way_to(it.recording, made_at(it.recording, effect.moment)):
+        called = called_at(it.recording.state(site.moment), site.instruction)
+        if called is not None and called.type == _CACHED:
+            return it.spell(called.source)
+    return ""
 
 
 def _int_of_a_mode(it: Changing) -> Advice | None:

@@ -289,7 +289,7 @@ def padded_to_the_longest(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("returned an invalid gradient at index 0", "in the backend"),
+    cause=("returned an invalid gradient at index 0", "in AOTAutograd"),
     advice="returns a gradient of another shape than the argument has",
     counts=(1, 1),
 )  # fmt: skip

@@ -288,7 +288,7 @@ bent.register_autograd(_derivative, setup_context=_keep)
 
 @case(
     "", "why-failed",
-    cause=("BackendCompilerFailed in the backend", "bent(x)"),
+    cause=("BackendCompilerFailed in AOTAutograd", "bent(x)"),
     advice="",
     counts=(1, 1),
     never=("to blame is not recorded",),
@@ -305,7 +305,7 @@ def derivative_of_another_shape(run: Run) -> None:
 
 @case(
     "", "why-failed",
-    cause=("BackendCompilerFailed in the backend", "to blame is not recorded"),
+    cause=("BackendCompilerFailed in AOTAutograd", "of which node, is not recorded"),
     advice="",
     counts=(1, 1),
 )  # fmt: skip

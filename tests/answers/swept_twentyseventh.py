@@ -4,6 +4,8 @@ parts of tensor subclasses, sizes that are one symbol, marks, what numpy makes o
 from __future__ import annotations
 
 import contextlib
+import functools
+import uuid
 from typing import Any
 
 import numpy as np
@@ -47,10 +49,10 @@ class Scaled(torch.Tensor):
 
 @case(
     "pytorch#128149", "why-recompile",
-    cause="weight.values.shape[0] changes: 3, 4",
+    cause="weight.shape[0] changes: 3, 4",
     advice="torch._dynamo.mark_dynamic(weight, 0) before the first call",
     counts=(2, 1),
-    never=("mark_dynamic(weight.values",),
+    never=("mark_dynamic(weight.values", "likewise of weight.values"),
 )  # fmt: skip
 def rows_of_a_subclass(run: Run) -> None:
     @run.compile
@@ -65,9 +67,28 @@ def rows_of_a_subclass(run: Run) -> None:
 
 
 @case(
+    "pytorch#128149", "why-recompile",
+    cause="weight.values.shape[0] changes: 3, 4",
+    advice="torch._dynamo.mark_dynamic(weight, 0) before the first call",
+    counts=(4, 3),
+    never=("mark_dynamic(weight.values", "likewise of weight.values"),
+)  # fmt: skip
+def rows_of_a_subclass_of_several_scales(run: Run) -> None:
+    @run.compile
+    def scaled_rows(weight: Any) -> Any:
+        return weight * 2  # cause
+
+    for by, rows in ((1, 3), (2, 3), (3, 3), (3, 4), (3, 5)):
+        weight = Scaled(ones(rows), by)
+        if run.remedied and rows == 3:
+            torch._dynamo.mark_dynamic(weight, 0)
+        scaled_rows(weight)
+
+
+@case(
     "pytorch#110322", "why-recompile",
-    cause="2 <= query.shape[1], with 1",
-    advice="mark_unbacked(query, 1) before the first call, and likewise of key.shape[1] and ",
+    cause="2 <= key.shape[1], with 1",
+    advice="mark_unbacked(key, 1) before the first call, and likewise of query.shape[1] and ",
     counts=(2, 1),
 )  # fmt: skip
 def attention_of_one_token(run: Run) -> None:
@@ -117,6 +138,93 @@ def strides_that_are_never_contiguous(run: Run) -> None:
     doubled_turned(ones(3, 8)[:, ::2])
     doubled_turned(ones(4, 3).t())
     doubled_turned(ones(4, 3).t() if run.remedied else ones(3, 4))
+
+
+@case(
+    "", "why-shape", expression="pair.shape[0]",
+    cause=(
+        "pair.shape[0] is 6: the conditions on sizes together leave nothing else",
+        "pair_of_three: return left.view(3) + right",
+    ),
+    counts=(1, 1),
+    never=("is free",),
+)  # fmt: skip
+def size_of_two_halves(run: Run) -> None:
+    @run.compile
+    def pair_of_three(pair: Any) -> Any:
+        left, right = pair.chunk(2)
+        return left.view(3) + right
+
+    halves = ones(6)
+    torch._dynamo.mark_dynamic(halves, 0)
+    pair_of_three(halves)
+
+
+made_behind = 0
+
+
+@functools.cache
+def one_more_made(by: int) -> int:
+    global made_behind
+    made_behind += 1
+    return by + made_behind
+
+
+@case(
+    "pytorch#146598", "why-recompile",
+    cause="made_behind grows: ",
+    advice="behind the cache of one_more_made (functools.lru_cache), which is not looked at",
+    counts=(3, 1),
+    never=("count outside of it",),
+)  # fmt: skip
+def counted_behind_a_cache(run: Run) -> None:
+    global made_behind
+    made_behind = 0
+    one_more_made.cache_clear()
+
+    @run.compile
+    def made_once_more(x: Any, made: int | None) -> Any:
+        return x * (one_more_made(1) if made is None else made)
+
+    for _ in range(3):
+        made_once_more(ones(3), one_more_made(1) if run.remedied else None)
+
+
+@case(
+    "pytorch#156720", "why-break",
+    cause="Unsupported Tensor.item() call with capture_scalar_outputs=False",
+    advice="capture_scalar_outputs = True, which makes it a symbol (no graph is split by it: what",
+    counts=(0, 1),
+    never=("no fewer graphs",),
+)  # fmt: skip
+def as_many_as_a_tensor_says(run: Run) -> None:
+    torch._dynamo.config.capture_scalar_outputs = run.remedied
+
+    @run.compile
+    def greatest(x: Any, count: Any) -> Any:
+        return x.topk(int(count)).values * 2  # cause
+
+    greatest(ones(5), torch.tensor(3))
+
+
+UNSEEN = """
+def named_inside(x):
+    return x * len(str(uuid.uuid4()))
+"""
+
+
+@case(
+    "", "why-break", function="named_inside",
+    cause=("uuid.py", "called by <made>:3 in named_inside"),
+    advice="the line is a library's: take what leads there out of the compiled function",
+    counts=(1, 1),
+    never=("so is what is compiled",),
+)  # fmt: skip
+def library_called_by_unseen_code(run: Run) -> None:
+    made: dict[str, Any] = {"uuid": uuid}
+    text = UNSEEN.replace("uuid.uuid4()", "123") if run.remedied else UNSEEN
+    exec(compile(text, "<made>", "exec"), made)  # as libraries make functions
+    run.compile(made["named_inside"])(ones(3))
 
 
 class Cubed(torch.autograd.Function):

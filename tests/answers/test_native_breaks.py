@@ -26,15 +26,16 @@ UNBROKEN = frozenset(
         "function_of_torch_that_picks", "gamma_whose_gradient_is_needed",
         "generator_that_is_compiled", "gone_through_a_range", "hook_registered_inside",
         "hook_removed_inside", "interpolated_by_numpy", "iterator_that_is_returned",
-        "keys_as_attributes", "keyword_of_uniform", "loop_that_only_counts",
-        "made_by_its_metaclass", "mapped_from_outside", "mode_of_inference",
-        "mode_that_a_stack_enters", "namespace_made_inside", "numpy_turned_off",
-        "observed_by_torch", "only_steps_of_an_optimizer", "printed_in_a_backward",
+        "keys_as_attributes", "keyword_of_uniform", "library_called_by_unseen_code",
+        "loop_that_only_counts",
+        "made_by_its_metaclass", "mapped_autograd_function", "mapped_from_outside",
+        "mode_of_inference", "mode_that_a_stack_enters", "namespace_made_inside",
+        "numpy_turned_off", "observed_by_torch", "only_steps_of_an_optimizer", "printed_in_a_backward",
         "raised_on_data", "random_in_place", "size_written_by_percent", "sparse_inside",
         "sum_of_what_came_before", "tokens_that_come_by_and_by",
     }
 )  # fmt: skip
-"""Programs that it captures whole, or does not begin with."""
+"""Programs that it captures whole, or does not begin with, or whose function is in no file."""
 
 OTHERWISE = {
     "summed_over_what_is_handed_over": "the number is all that an input of the function holds: ha",
