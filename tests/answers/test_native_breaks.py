@@ -31,8 +31,8 @@ UNBROKEN = frozenset(
         "made_by_its_metaclass", "mapped_autograd_function", "mapped_from_outside",
         "mode_of_inference", "mode_that_a_stack_enters", "namespace_made_inside",
         "numpy_turned_off", "observed_by_torch", "only_steps_of_an_optimizer",
-        "printed_in_a_backward", "raised_on_data", "random_in_place", "size_written_by_percent", "sparse_inside",
-        "sum_of_what_came_before", "tokens_that_come_by_and_by",
+        "printed_in_a_backward", "raised_on_data", "random_in_place", "size_written_by_percent",
+        "sparse_inside", "sum_of_what_came_before", "tokens_that_come_by_and_by",
     }
 )  # fmt: skip
 """Programs that it captures whole, or does not begin with, or whose function is in no file."""
