@@ -27,6 +27,8 @@ _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
 _RAISE = "RAISE_VARARGS"
 _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
 _UNBIND = re.compile(r"\bunbind\(")
+_RANGE = "range()"
+"""How Python takes a number for which a loop goes round so often."""
 _NO_TYPE = "Unsupported python_type() call"
 _ITEM = "aten._local_scalar_dense.default"
 """The only operator of that kind whose number can be a symbol."""
@@ -122,7 +124,8 @@ def _one_round(broken: Broken) -> Remedy | None:
 
 def _rounds(broken: Broken) -> Remedy | None:
     """`for` over a range whose length comes from data."""
-    if broken.first_word != "for" or broken.kind not in NUMBER or "range(" not in broken.statement:
+    # What stands beside a range, as in zip(), or in the loop's body on its line, is another number.
+    if broken.first_word != "for" or broken.kind not in NUMBER or broken.taken != _RANGE:
         return None
     return ROUNDS
 

@@ -192,8 +192,11 @@ def counted_behind_a_cache(run: Run) -> None:
 
 @case(
     "pytorch#156720", "why-break",
-    cause="Unsupported Tensor.item() call with capture_scalar_outputs=False",
-    advice="capture_scalar_outputs = True, which makes it a symbol (no graph is split by it: what",
+    cause=(
+        "Unsupported Tensor.item() call with capture_scalar_outputs=False",
+        "(no graph is split by it: what follows it runs uncompiled)",
+    ),
+    advice="torch._dynamo.config.capture_scalar_outputs = True",
     counts=(0, 1),
     never=("no fewer graphs",),
 )  # fmt: skip
@@ -295,3 +298,41 @@ def written_to_what_is_expanded(run: Run) -> None:
 
     with contextlib.suppress(Exception):
         first_row_cleared(ones(3).expand(3, 3))
+
+
+@case(
+    "", "why-break",
+    cause="aten._local_scalar_dense",
+    advice="keep the value a tensor",
+    counts=(2, 1),
+    never=("how often the loop runs",),
+)  # fmt: skip
+def numbers_beside_a_range(run: Run) -> None:
+    @run.compile
+    def weighed(x: Any, weights: Any) -> Any:
+        x = x * 2
+        weights = weights if run.remedied else weights.tolist()  # cause
+        for place, weight in zip(range(3), weights, strict=True):
+            x = x + weight * place
+        return x
+
+    weighed(ones(3), torch.tensor([1, 2, 3]))
+
+
+@case(
+    "", "why-break",
+    cause="aten._local_scalar_dense",
+    advice="keep the value a tensor",
+    counts=(2, 1),
+    never=("how often the loop runs",),
+)  # fmt: skip
+def numbers_in_a_loop_over_a_range(run: Run) -> None:
+    @run.compile
+    def weighed_by_each(x: Any, weights: Any) -> Any:
+        x = x * 2
+        each = iter(weights) if run.remedied else None
+        for at, weight in zip(range(3), each or weights.tolist(), strict=True):  # cause
+            x = x + weight * at
+        return x
+
+    weighed_by_each(ones(3), torch.tensor([1, 2, 3]))
