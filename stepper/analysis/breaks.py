@@ -497,6 +497,7 @@ class _Reader:
             statement=row[2].strip() if row is not None else "",
             opname=row[0].opname if row is not None else "",
             called=called.source if called is not None else "",
+            calls=called.text if called is not None else "",
             can=can,
             hint="" if can.dynamo_config or not found.hints else found.hints[0],
             of_torch=called is not None and called.brief.startswith("torch."),

@@ -35,6 +35,8 @@ class Broken(msgspec.Struct, frozen=True):
     """The instruction's."""
     called: str = ""
     """Where the program has the function from that the instruction calls, as a source."""
+    calls: str = ""
+    """What the instruction calls, as it is shown: `.unbind` of a method."""
     can: Capabilities = Capabilities(dynamo_config=True)
     """What the compiler has."""
     hint: str = ""

@@ -26,7 +26,7 @@ from stepper.support import break_kinds
 _JUMP_ON_CONSTANT = "attempted to jump with ConstantVariable("
 _RAISE = "RAISE_VARARGS"
 _JUMP_ON_SYMBOL = "attempted to jump with SymNodeVariable()"
-_UNBIND = re.compile(r"\bunbind\(")
+_UNBIND = re.compile(r"\.unbind\Z")
 _RANGE = "range()"
 """How Python takes a number for which a loop goes round so often."""
 _NO_TYPE = "Unsupported python_type() call"
@@ -319,7 +319,7 @@ def _undecided(broken: Broken) -> Remedy | None:
 def _nested(broken: Broken) -> Remedy | None:
     """A nested tensor is taken apart."""
     nested = broken.kind == break_kinds.OPERATOR or "(NestedTensor)" in broken.context
-    if not nested or not _UNBIND.search(broken.statement):
+    if not nested or not any(map(_UNBIND.search, (broken.called, broken.calls))):
         return None
     return Remedy(
         "how long the parts of a nested tensor are is data: take it apart before the compiled "

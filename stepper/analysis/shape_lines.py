@@ -22,6 +22,7 @@ from stepper.analysis.sites import made_at, program_line, site_at, way_to
 from stepper.analysis.sources import PARAMETER, Path, path_of, spelled, unscoped
 from stepper.analysis.told_once import told_once
 from stepper.analysis.unread import is_unread, unread_lines
+from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations
 from stepper.analysis.wanted import resolved, symbolic, wanted_by
 from stepper.client.frame_names import compiled_title
@@ -112,7 +113,8 @@ def shape_lines(recording: Recording, expression: str = "", function: str = "") 
         none = False
         yield line
     if none and function and not items:
-        yield Line(f"no compilation is of a function with {function!r} in its name")
+        no = f"no compilation{so_far(recording)}"
+        yield Line(f"{no} is of a function with {function!r} in its name")
     elif none:
         yield Line(_nothing(recording, expression, function))
 

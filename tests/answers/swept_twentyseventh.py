@@ -336,3 +336,21 @@ def numbers_in_a_loop_over_a_range(run: Run) -> None:
         return x
 
     weighed_by_each(ones(3), torch.tensor([1, 2, 3]))
+
+
+@case(
+    "", "why-break",
+    cause="aten._local_scalar_dense",
+    advice="keep the value a tensor",
+    counts=(2, 1),
+    never=("nested tensor",),
+)  # fmt: skip
+def rows_taken_apart_beside_numbers(run: Run) -> None:
+    @run.compile
+    def weighed_rows(x: Any, weights: Any) -> Any:
+        x = x * 2
+        each = zip(x.unbind(0), weights, strict=True) if run.remedied else None
+        each = each or zip(x.unbind(0), weights.tolist(), strict=True)  # cause
+        return torch.stack([row * by for row, by in each])
+
+    weighed_rows(ones(3, 2), torch.tensor([1, 2, 3]))

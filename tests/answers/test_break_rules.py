@@ -82,7 +82,7 @@ AGAINST = {
     "shared": "text_from_a_branch",
     "in place": "disabled_in_one_graph",
     "array by a symbol": "numpy_in_the_middle",
-    "nested tensor": "item_of_a_tensor",
+    "nested tensor": "rows_taken_apart_beside_numbers",
     "backward": "item_of_a_tensor",
     "kind": "branch_on_an_item",
 }
