@@ -66,6 +66,8 @@ OTHERWISE = {
     "sizes_and_a_counter": "self.calls is set by the compiled function itself",
     "layer_of_each_step": "Each value of self.step is compiled by itself",
     "sizes_of_parameters": "",
+    # It looks at the cache of a function, and calls it again only for what is new there.
+    "counted_behind_a_cache": "",
     # What needs a value: known by the line alone.
     "arrays_of_other_sizes": "in doubled_array for <ArrayCall> needs its value",
     "mean_of_numpy_over_floats": "in centered needs its value",
