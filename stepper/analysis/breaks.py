@@ -368,18 +368,14 @@ class _Reader:
             frame = recording.frame(frame.parent)
             yield frame, moment.ip
 
-    def _leads_there(self, found: GraphBreak) -> str:
-        """The text of the innermost line on the way that is the program's."""
+    def _leads_there(self, found: GraphBreak) -> str | None:
+        """The text of the innermost line on the way that is the program's, as far as it is
+        recorded; None: none is on the way."""
         for frame, ip in self._way_to(found):
             code = self._recording.code(frame.code)
             if not is_installed(code.filename):
                 return source_line(code, code.instructions[ip].line).strip()
-        return ""
-
-    def _is_led_to(self, found: GraphBreak) -> bool:
-        """Whether a line of the program's is on the way, be its text recorded or not."""
-        codes = (self._recording.code(frame.code) for frame, _ in self._way_to(found))
-        return any(not is_installed(code.filename) for code in codes)
+        return None
 
     def place_of(self, found: GraphBreak) -> PythonFrame | None:
         """Where the instruction is; of an exception, which is a break in each function that it
@@ -505,8 +501,8 @@ class _Reader:
             library=library,
             within=place.function if place is not None else "",
             of_compiler=in_compiler(at),
-            leads_there=leads_there,
-            unreached=library and row is not None and not self._is_led_to(found),
+            leads_there=leads_there or "",
+            unreached=leads_there is None,
             marked=only_marked(self._recording, found.attempt, found.moment),
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
             mapped=row is not None and self._within(found, _VMAP),
