@@ -85,7 +85,7 @@ IN_ANALYSIS = {
         "_bound": "CPython's names of instructions",
         "_does_not_hold": "torch's: the context of a break",
         "_mathematics": "torch's: the source of what is called",
-        "_nested": "the program's: a statement",
+        "_nested": "torch's: the source of what is called",
         "_random_number": "Python's and numpy's: the names of a function and its module",
         "_torch_decides": "torch's: the source of what is called",
     },

@@ -319,7 +319,8 @@ def _undecided(broken: Broken) -> Remedy | None:
 def _nested(broken: Broken) -> Remedy | None:
     """A nested tensor is taken apart."""
     nested = broken.kind == break_kinds.OPERATOR or "(NestedTensor)" in broken.context
-    if not nested or not any(map(_UNBIND.search, (broken.called, broken.calls))):
+    apart = _UNBIND.search(broken.called) or _UNBIND.search(broken.calls)
+    if not nested or not apart:
         return None
     return Remedy(
         "how long the parts of a nested tensor are is data: take it apart before the compiled "
