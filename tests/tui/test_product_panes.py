@@ -11,11 +11,13 @@ from typing import Any
 import pytest
 
 from stepper.client.session import open_recording
-from stepper.model.trace import EventKind
+from stepper.model.program import Code, Instruction
+from stepper.model.trace import EventKind, Outcome, Phase
 from stepper.recording.reader import Recording
 from stepper.tui.app import StepperApp
 from stepper.tui.lines import Lines
 from stepper.tui.panes.events import parse_filter
+from tests.tape import Tape
 from tests.tui.screen import plain, until
 from tests.tui.test_app import NARROW, SIZES, WIDE, opened
 
@@ -300,3 +302,22 @@ async def _a_step_costs(pilot: Any, keys: str) -> float:
         await pilot.pause()
         spent.append(time.thread_time() - begun)
     return min(spent)
+
+
+async def test_an_entry_that_a_lookup_did_not_come_to_has_no_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "run.stepper"
+    tape = Tape(str(path))
+    rows = [Instruction(at, "ENTRY", argrepr=f"0/{2 - at}") for at in range(3)]
+    rows += [Instruction(3, "MISS", argrepr="none"), Instruction(4, "HIT", argrepr="run it")]
+    tape.begin(Code(0, "f", "f", "train.py", 1, tuple(rows)), "0/1", phase=Phase.LOOKUP)
+    tape.start_attempt()
+    for index in (0, 1, 4):  # the second of three fits
+        tape.step(index, stack=(), locals={})
+    tape.end_attempt()
+    tape.end(Outcome.HIT)
+    tape.close()
+    async with opened(path, WIDE, at=3) as (app, pilot):
+        await pilot.press("2", "z")
+        shown = [line.strip(" │▐▌") for line in plain(app)]
+        verdicts = {line[-3:]: line[0] for line in shown if " ENTRY " in f" {line} "}
+        assert verdicts == {"0/2": "✗", "0/1": "✓", "0/0": "E"}

@@ -111,19 +111,20 @@ class BytecodePane(Pane):
 
     def _passed(self, here: Instruction, snapshot: Snapshot) -> bool | None:
         """Whether a check has passed, as far as the lookup has gone; None: not known, or no check.
-        An entry has when no other was tried after it.
+        An entry that was tried has when no other was tried after it.
         """
         assert self._code is not None
         if here.index in snapshot.failed:
             return False
         if here.opname not in _HEADINGS:
             return True if snapshot.executed.get(here.index) else None
-        if here.opname not in _ENTRIES or here.index >= snapshot.ip:
+        tried = here.opname in _ENTRIES and here.index in snapshot.executed
+        if not tried or here.index >= snapshot.ip:
             return None
         end = self._code.instructions[snapshot.ip]
         later = self._code.instructions[here.index + 1 : end.index]
-        tried = any(each.opname in _ENTRIES and each.index in snapshot.executed for each in later)
-        return end.opname == "HIT" and not tried
+        others = any(each.opname in _ENTRIES and each.index in snapshot.executed for each in later)
+        return end.opname == "HIT" and not others
 
     def breakpoint_here(self) -> Breakpoint | None:
         """A breakpoint at the cursor's instruction."""
