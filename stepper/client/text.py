@@ -560,8 +560,8 @@ def translation_summary(translation: Translation) -> str:
 
 
 def _walk_summary(walk: Translation) -> str:
-    """`miss  12 checks  0/0: size 3 ≠ 4`, `returned  31 instructions  0.12 s`."""
-    noun = "check" if walk.phase is Phase.LOOKUP else "instruction"
+    """`miss  12 moments  0/0: size 3 ≠ 4`, `returned  31 instructions  0.12 s`."""
+    noun = "moment" if walk.phase is Phase.LOOKUP else "instruction"
     parts = [str(walk.outcome)]
     if walk.outcome is not Outcome.RUNNING:
         parts.append(plural(walk.instructions, noun))
