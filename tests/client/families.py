@@ -130,9 +130,10 @@ class Family:
         self.until(lambda: session.stopped is None)
 
     def break_at(self, *texts: str) -> None:
-        """Set these breakpoints and no others."""
-        done = self.first.set_breakpoints(map(parse_breakpoint, texts))
-        assert done.result().ok
+        """Set these breakpoints and no others; in all processes, when this returns."""
+        self.first.set_breakpoints(map(parse_breakpoint, texts))
+        for session in self.processes.sessions:
+            assert not session.live or session.send_breakpoints().result().ok
 
     def look(self) -> list[LiveProcess]:
         """What each process does."""
