@@ -22,7 +22,8 @@ pytestmark = pytest.mark.slow
 UNBROKEN = frozenset(
     {
         "allocated_memory", "asserted_on_data", "attribute_of_a_namespace",
-        "backend_without_an_operator", "coroutine_compiled", "first_step_computes_nothing",
+        "backend_without_an_operator", "context_variable", "coroutine_compiled",
+        "first_step_computes_nothing",
         "function_of_torch_that_picks", "gamma_whose_gradient_is_needed",
         "generator_that_is_compiled", "gone_through_a_range", "hook_registered_inside",
         "hook_removed_inside", "interpolated_by_numpy", "iterator_that_is_returned",
@@ -31,7 +32,8 @@ UNBROKEN = frozenset(
         "made_by_its_metaclass", "mapped_autograd_function", "mapped_from_outside",
         "mode_of_inference", "mode_that_a_stack_enters", "namespace_made_inside",
         "numpy_turned_off", "observed_by_torch", "only_steps_of_an_optimizer",
-        "printed_in_a_backward", "raised_on_data", "random_in_place", "size_written_by_percent",
+        "printed_in_a_backward", "raised_on_data", "random_in_place",
+        "shape_changed_in_place", "size_written_by_percent",
         "sparse_inside", "sum_of_what_came_before", "tokens_that_come_by_and_by",
     }
 )  # fmt: skip

@@ -228,7 +228,7 @@ class VariableBuilder:
         if kind is contextvars.ContextVar:
             changes = AttributeMutationExisting()
             return self._made(
-                ContextVariable, GuardBuilder.TYPE_MATCH, value, mutation_type=changes
+                ContextVariable, GuardBuilder.TYPE_MATCH, value, value, mutation_type=changes
             )
         if kind is types.MappingProxyType:
             base = self.tx.build(CallSource(self.source, viewed), viewed(value))

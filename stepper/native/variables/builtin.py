@@ -42,7 +42,7 @@ from stepper.native.variables.builtin_methods import (
     BoundBuiltinMethod,
     GenericAliasVariable,
 )
-from stepper.native.variables.constant import ConstantVariable, is_constant, name_of
+from stepper.native.variables.constant import ConstantVariable, is_constant, is_none, name_of
 from stepper.native.variables.ctx_manager import set_grad_mode
 from stepper.native.variables.enums import EnumVariable, is_number_flag, is_plain_member
 from stepper.native.variables.exceptions import NAMES, observed
@@ -177,7 +177,7 @@ class BuiltinVariable(VariableTracker):
                 return call_numpy(tx, self.fn, args, {})
         if not kwargs and (symbolic := call_symbolic(tx, self.fn, args)) is not None:
             return symbolic
-        if len(args) == 1 and (said := self._of_protocol(tx, args[0], kwargs)) is not None:
+        if args and not kwargs and (said := self._of_protocol(tx, *args)) is not None:
             return said
         if self.fn in _OF_ALL_ITEMS:
             args = [arg.looked_into(tx) for arg in args]
@@ -250,17 +250,23 @@ class BuiltinVariable(VariableTracker):
         return said.with_guards(guards)
 
     def _of_protocol(
-        self, tx: Translator, value: VariableTracker, kwargs: Keywords
+        self, tx: Translator, value: VariableTracker, *given: VariableTracker
     ) -> VariableTracker | None:
-        """What the method of an object's class says that a builtin calls; None: there is none."""
+        """What the method of an object's class says that a builtin calls; None: there is none.
+
+        given: to how many digits it is to be rounded, where that is said.
+        """
+        given = tuple(each for each in given if not is_none(each)) if self.fn is round else given
         name, kind = _PROTOCOL.get(self.fn, ("", object))
-        if not name or not isinstance(value, UserDefinedObjectVariable) or kwargs:
+        if not name or not isinstance(value, UserDefinedObjectVariable):
+            return None
+        if given and (self.fn is not round or len(given) > 1):
             return None
         if not value.has_special(name):
             if self.fn in OPERATORS and not has(value.python_type(), name):
                 refuse_operands(self.fn, value)
             return None
-        said = value.special(tx, name, [])
+        said = value.special(tx, name, [*given])
         if kind is not object and said.python_type() is not kind:
             raise value.refuse(f"what {name} gives, the result")
         if self.fn is hash and not -1 != int(said.as_python_constant()) <= sys.maxsize:

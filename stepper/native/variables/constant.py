@@ -161,6 +161,11 @@ def name_of(tracker: VariableTracker) -> str:
     return name
 
 
+def is_none(value: VariableTracker) -> bool:
+    """Whether it is None."""
+    return isinstance(value, ConstantVariable) and value.value is None
+
+
 def is_constant(value: object) -> bool:
     """Whether a value is a constant, or made of nothing else."""
     kind = type(value)

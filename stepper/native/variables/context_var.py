@@ -1,7 +1,8 @@
 """Variables of `contextvars`: set and put back within one frame, nobody has seen a change.
 
 Only then can such a frame be captured; one that is still set where the frame returns or breaks is
-refused. Reading one is, too: what it holds depends on the context, which no guard checks.
+refused. What one holds that the frame has not set is asked again by the guards, which run in the
+context of the call.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import contextvars
 from typing import TYPE_CHECKING
 
+from stepper.native.source import CallSource
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationNew,
@@ -23,10 +25,22 @@ if TYPE_CHECKING:
     from stepper.native.protocols import Translator
 
 
+def found_in(variable: contextvars.ContextVar[object]) -> tuple[object, ...]:
+    """What a variable holds in this context; empty: nothing."""
+    try:
+        return (variable.get(),)
+    except LookupError:
+        return ()
+
+
+@tracker_class
 class ContextVariable(HasBuiltinMethods):
     """A `ContextVar`."""
 
     python_class = contextvars.ContextVar
+
+    value: contextvars.ContextVar[object]
+    """The variable."""
 
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
@@ -47,6 +61,14 @@ class ContextVariable(HasBuiltinMethods):
                     else:
                         effects.store_attr(self, "value", token.before)
                     return ConstantVariable(None)
+            case "get", [] if not kwargs:
+                if (now := effects.load_attr(self, "value")) is not None:
+                    return tx.realize(now).with_guards(self.guards)
+                if self.source is not None:
+                    place = CallSource(self.source, found_in)
+                    held = tx.build(place, found_in(self.value)).unpack(tx)
+                    if held:
+                        return tx.realize(held[0]).with_guards(self.guards)
         raise self.refuse_method(name)
 
 

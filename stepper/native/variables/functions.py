@@ -31,7 +31,7 @@ from stepper.native.variables.base import (
     tracker_class,
 )
 from stepper.native.variables.builtin_methods import BoundBuiltinMethod
-from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.constant import ConstantVariable, is_none
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import ObservedException, misfit, no_attribute, observed
 from stepper.native.variables.folding import wrap_constant
@@ -285,7 +285,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
                 self._guard_count(tx, len(positional))
                 defaults[names[first + index]] = self._default(tx, source, index, value)
         for name, value in (fn.__kwdefaults__ or {}).items():
-            if name not in filled:
+            if name not in filled and name in _keyword_only(code):
                 defaults[name] = self._default(tx, source, name, value)
         try:
             return bind_arguments(tx, fn, args, kwargs, defaults)
@@ -425,7 +425,7 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         if code is None:
             return super().call_function(tx, args, kwargs)
         given = code.as_python_constant()
-        function = NestedUserFunctionVariable(given, self.f_globals, self.attributes)
+        function = NestedUserFunctionVariable(given, self.f_globals, self._given(tx))
         return function.call_function(tx, args, kwargs)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
@@ -440,7 +440,7 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
             return self.attributes.get(_DEFAULTS[name], ConstantVariable(None))
         if name == "__annotate__":
             return ConstantVariable(None) if "__annotations__" in stored else self._annotate(tx)
-        if name == "__annotations__" and _is_none(self._annotate(tx)):
+        if name == "__annotations__" and is_none(self._annotate(tx)):
             pairs = self.attributes[4].unpack(tx) if 4 in self.attributes else []
             names = [each.as_python_constant() for each in pairs[::2]]
             made = ConstDictVariable.new(dict(zip(names, pairs[1::2], strict=True)), self.guards)
@@ -471,13 +471,16 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
         texts = name in ("__name__", "__qualname__")
         text = isinstance(value, ConstantVariable) and type(value.value) is str
         allowed = text if texts else name in _STORED_AS_IS
+        if name in _DEFAULTS:
+            kind = tuple if name == "__defaults__" else dict
+            allowed = is_none(value) or tx.realize(value).python_type() is kind
         if name == "__code__" and isinstance(value, ConstantVariable):
             allowed = getattr(value.value, "co_freevars", None) == self.code.co_freevars
         if name == "__annotate__" and has(types.FunctionType, name):
             # One that is called when the annotations are read: what was stored as them is gone.
             stored = tx.output.side_effects.stored(self)
             makes = isinstance(value, BaseUserFunctionVariable) and "__annotations__" not in stored
-            allowed = makes or _is_none(value)
+            allowed = makes or is_none(value)
         if has(types.FunctionType, name) and not allowed:
             raise self.refuse(f"assignment to attribute {name}")
         tx.output.side_effects.store_attr(self, name, value)
@@ -488,16 +491,26 @@ class NestedUserFunctionVariable(BaseUserFunctionVariable):
 
     def bind(self, tx: Translator, args: Arguments, kwargs: Keywords) -> dict[str, VariableTracker]:
         names = self.code.co_varnames[: self.code.co_argcount]
-        positional = self.attributes[1].unpack(tx) if 1 in self.attributes else []
-        named = self.attributes.get(2)
+        given = self._given(tx)
+        positional = given[1].unpack(tx) if 1 in given else []
+        named = tx.realize(given[2]) if 2 in given else None
         defaults = dict(zip(names[len(names) - len(positional) :], positional, strict=True))
         if isinstance(named, ConstDictVariable):
-            defaults.update((str(name), value) for name, value in named.items.items())
+            last = _keyword_only(self.code)
+            defaults.update((n, named.items[n]) for n in last if n in named.items)
         function = self.get_function()
         qualname = tx.output.side_effects.load_attr(self, "__qualname__")
         if isinstance(qualname, ConstantVariable):
             function.__qualname__ = qualname.value
         return bind_arguments(tx, function, args, kwargs, defaults)
+
+    def _given(self, tx: Translator) -> dict[int, VariableTracker]:
+        """What it was made of, with the defaults that it has been given since."""
+        stored = tx.output.side_effects.stored(self)
+        newer = {flag: stored[name] for name, flag in _DEFAULTS.items() if name in stored}
+        newer = {flag: tx.realize(value) for flag, value in newer.items()}
+        given = {**self.attributes, **newer}
+        return {flag: value for flag, value in given.items() if not is_none(value)}
 
     def parts(self) -> Sequence[VariableTracker]:
         return list(self.attributes.values())
@@ -546,8 +559,9 @@ _GIVEN = {1: "__defaults__", 2: "__kwdefaults__", 4: "__annotations__", 16: "__a
 _C.set_skip(made_in.__code__, "recursive")
 
 
-def _is_none(value: VariableTracker) -> bool:
-    return isinstance(value, ConstantVariable) and value.value is None
+def _keyword_only(code: types.CodeType) -> tuple[str, ...]:
+    """The parameters that are given by their names only."""
+    return code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
 
 
 def bind_arguments(
@@ -564,7 +578,7 @@ def bind_arguments(
     """
     code = fn.__code__
     names = code.co_varnames[: code.co_argcount]
-    keyword_only = code.co_varnames[code.co_argcount :][: code.co_kwonlyargcount]
+    keyword_only = _keyword_only(code)
     bound = dict(zip(names, args, strict=False))
     rest = args[len(names) :]
     at = code.co_argcount + code.co_kwonlyargcount

@@ -75,7 +75,7 @@ class BaseListVariable(_OfItems):
         return type(self)(items, guards=guards)
 
     def getitem(self, tx: Translator, key: VariableTracker) -> VariableTracker:
-        index = index_of(key)
+        index = index_of(tx, key)
         guards = self.guards | key.guards
         try:
             found = self.items[index]
@@ -103,7 +103,7 @@ class BaseListVariable(_OfItems):
     ) -> VariableTracker:
         options = self.propagate(self, args)
         if name == "index" and 0 < len(args) < 4 and not kwargs:
-            bounds = [index_of(each) for each in args[1:]]
+            bounds = [index_of(tx, each) for each in args[1:]]
             if not all(type(each) is int for each in bounds):
                 raise self.refuse_method(name)
             within = slice(*([*bounds, None] if len(bounds) == 1 else bounds or [None]))
@@ -178,7 +178,7 @@ class ListVariable(BaseListVariable):
         return new
 
     def setitem(self, tx: Translator, key: VariableTracker, value: VariableTracker) -> None:
-        index = index_of(key)
+        index = index_of(tx, key)
         items = list(self.items)
         try:
             items[index] = value.iterated(tx) if isinstance(index, slice) else value
@@ -217,7 +217,7 @@ class ListVariable(BaseListVariable):
 
 
 def _index(tx: Translator, value: VariableTracker) -> object:
-    return index_of(value)
+    return index_of(tx, value)
 
 
 def _itself(tx: Translator, value: VariableTracker) -> object:
@@ -321,8 +321,16 @@ def joined(
     return TupleVariable if type(operation(kinds[0](), kinds[1]())) is tuple else SizeVariable
 
 
-def index_of(key: VariableTracker) -> Any:
+def index_of(tx: Translator, key: VariableTracker) -> Any:
     """The index or slice that a tracker stands for, as Python takes it."""
+    has_special, special = (getattr(key, name, None) for name in ("has_special", "special"))
+    if has_special and special and has_special("__index__"):
+        effects, owner = tx.output.side_effects, key
+        changes = effects.changes
+        key = special(tx, "__index__", [])
+        if key.python_type() is not int or effects.changes != changes:  # of what it is to find
+            raise owner.refuse("what __index__ gives, the index")
+        tx.output.chosen_by(key)
     if not key.is_python_constant():
         raise key.refuse("use as an index")
     value = key.as_python_constant()

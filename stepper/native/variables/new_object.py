@@ -37,7 +37,12 @@ from stepper.native.variables.base import (
 )
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.ctx_manager import InsideVariable
-from stepper.native.variables.exceptions import BEGINNINGS, PLAIN, ExceptionVariable
+from stepper.native.variables.exceptions import (
+    BEGINNINGS,
+    PLAIN,
+    ExceptionVariable,
+    observed_error,
+)
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -120,6 +125,8 @@ def make_new(
     maker = _maker_of(kind) if base is None else dict if issubclass(base, dict) else base
     makes = lookup(kind, "__new__")
     if not _is_plain(cls):
+        if makes is maker.__dict__["__new__"] and _is_abstract(kind):
+            _raise_what_is_abstract(kind, called=bool(args or kwargs))
         raise _refused(cls)
     if type(makes) is staticmethod:
         return _make_by_program(tx, cls, args, kwargs)
@@ -174,8 +181,26 @@ def _is_plain(cls: UserDefinedClassVariable) -> bool:
     plain = called is type.__dict__["__call__"] or (
         type(called) is types.FunctionType and not issubclass(type(kind), enum.EnumMeta)
     )
-    plain = plain and not flags_of(kind) & _IS_ABSTRACT and not issubclass(kind, torch.Tensor)
+    plain = plain and not _is_abstract(kind) and not issubclass(kind, torch.Tensor)
     return plain and cls.source is not None and not has(kind, "__del__")
+
+
+def _is_abstract(kind: type) -> bool:
+    """Whether a class leaves methods open; it is looked at again once it is told other ones."""
+    lookup(kind, "__abstractmethods__")
+    return bool(flags_of(kind) & _IS_ABSTRACT)
+
+
+def _raise_what_is_abstract(kind: type, *, called: bool) -> None:
+    """Have the error be raised that says which methods an abstract class leaves open."""
+    plain = lookup(type(kind), "__call__") is type.__dict__["__call__"]
+    fits = not called or lookup(kind, "__init__") is not object.__init__
+    if not plain or not fits:
+        return
+    try:
+        object.__new__(kind)
+    except TypeError as error:
+        raise observed_error(error) from None
 
 
 def _maker_of(kind: type) -> type:

@@ -351,7 +351,9 @@ class TensorVariable(VariableTracker):
             raise unimplemented(f"Tensor.{name} {why}", hint, kind=kind, context=context)
         require(tx.output, self.class_type, name)
         if name in _RESHAPING:
-            if self.proxy.node in tx.output.graphargs:
+            # AOTAutograd would differentiate it as it was, and its sizes say what a symbol is.
+            needed = self.fake.requires_grad or any(type(n) is not int for n in self.fake.shape)
+            if needed and self.proxy.node in tx.output.graphargs:
                 reason = f"Tensor.{name} of a tensor that is not the graph's own"
                 raise unimplemented(reason, _OUT_OF_PLACE)
             tx.output.altered.append(storage_of(self.fake))

@@ -328,14 +328,8 @@ class UserDefinedClassVariable(UserDefinedVariable):
                 raise self.refuse("a call")
             source = GetItemSource(AttrSource(self._source(), "_value2member_map_"), key)
             return tx.build(source, known).with_guards(args[0].guards)
-        members = self.var_getattr(tx, "_value2member_map_")
-        if not members.contains(tx, args[0]):
-            if missing is not _NO_MEMBER or not isinstance(args[0], ConstantVariable):
-                raise self.refuse("a call")
-            raise observed(
-                ValueError, f"{args[0].value!r} is not a valid {self.value.__qualname__}"
-            )
-        return members.getitem(tx, args[0])
+        finds = tx.build(ConstantSource(enum.Enum.__new__), enum.Enum.__new__)
+        return finds.call_function(tx, [self, *args], {})
 
     def special(self, tx: Translator, name: str, args: Arguments) -> VariableTracker:
         """Call a method that Python looks for in the class's own class, and that is written in
@@ -786,7 +780,6 @@ class UserDefinedObjectVariable(UserDefinedVariable):
 
 
 _COMBINED: object = getattr(enum.Flag, "_missing_").__func__  # noqa: B009  # the same
-_NO_MEMBER: object = getattr(enum.Enum, "_missing_").__func__  # noqa: B009  # no stub has it
 _DELATTRS = frozenset(map(id, (object.__delattr__, types.SimpleNamespace.__delattr__)))
 
 

@@ -16,7 +16,7 @@ from torch import nn
 from transformers.utils.generic import ModelOutput
 
 from stepper import _C, native
-from tests.engines.native.harness import check, run_graph
+from tests.engines.native.harness import check, run_graph, same
 
 pytestmark = pytest.mark.evaluator_out
 
@@ -124,7 +124,20 @@ def test_a_context_variable_that_is_put_back() -> None:
         VAR.reset(token)
         VAR.reset(token)
 
+    def asked(x: torch.Tensor) -> Any:
+        before = VAR.get()
+        token = VAR.set(x * 3)
+        y = x + VAR.get()
+        VAR.reset(token)
+        return y, before, VAR.get()
+
     assert not check(inner, torch.ones(1)).breaks
+    assert not check(asked, torch.ones(1)).breaks
+    captured = native.optimize(run_graph)(asked)
+    for now in (0, 7, "text", None, 7):
+        token = VAR.set(now)
+        assert same(asked(torch.ones(1)), captured(torch.ones(1)))
+        VAR.reset(token)
     check(lasting, torch.ones(1))
     assert VAR.get().item() == 2
     with pytest.raises(RuntimeError, match="already been used"):
