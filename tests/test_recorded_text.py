@@ -240,6 +240,7 @@ IN_ANALYSIS = {
         "_part_asked_for": "the compiler's: what a guard checks",
         "_property": "an expression of the user's",
         "names_of": "Python's: instructions",
+        "words_of": "Python's: instructions",
         "inherited": "a step of torch's sources",
     },
     "handed_on.py": {
@@ -302,7 +303,6 @@ IN_ANALYSIS = {
     },
     "known_parts.py": {
         "": "the asker's: a step of an expression",
-        "_names": "CPython's: what an instruction names",
         "not_known_to_be_there": "the asker's: a step of an expression",
         "where_absent": "the asker's: a step of an expression",
     },

@@ -557,9 +557,13 @@ def names_of(recording: Recording, item: Translation) -> frozenset[str]:
     roots = (path.root for guard in guards_of(recording, item) for path in _looks_at(guard))
     code = recording.code(item.code)
     used = [row.argrepr for row in code.instructions if row.opname.startswith(_BY_NAME)]
-    # What CPython puts on the stack besides stands before or behind the name.
-    words = [word for each in used for word in each.replace(",", " ").split()]
-    return frozenset((*roots, *words)) | arguments_of(recording, item)
+    return frozenset((*roots, *words_of(used))) | arguments_of(recording, item)
+
+
+def words_of(arguments: Iterable[str]) -> Iterator[str]:
+    """The words in arguments of instructions: what CPython puts on the stack besides stands before
+    or behind a name."""
+    return (word for each in arguments for word in each.replace(",", " ").split())
 
 
 def is_made(recording: Recording, item: Translation, name: str) -> bool:

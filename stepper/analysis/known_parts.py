@@ -11,7 +11,7 @@ import re
 from itertools import pairwise
 
 from stepper.analysis.guard_uses import entries, guards_of
-from stepper.analysis.guarded import Guarded
+from stepper.analysis.guarded import Guarded, words_of
 from stepper.analysis.shapes import same
 from stepper.analysis.sources import Path, meant, path_of, spelled
 from stepper.client.text import first_names, plural
@@ -84,7 +84,7 @@ def _names(recording: Recording) -> frozenset[str]:
     """All that the program's instructions name in what was compiled."""
     own = (code for code in recording.codes() if not is_installed(code.filename))
     used = (row.argrepr for code in own for row in code.instructions)
-    return frozenset(word for each in used for word in each.replace(",", " ").split())
+    return frozenset(words_of(used))
 
 
 def _looked_at(recording: Recording) -> frozenset[str]:

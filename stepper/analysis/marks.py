@@ -59,9 +59,9 @@ def whole_of(it: Changing, source: str) -> str:
 def others_to_mark(it: Changing) -> str:
     """`it.and_others`, without a tensor subclass and its parts: what is marked stands for them."""
     whole = whole_of(it, it.series.source) or it.series.source
-    if not any(whole in (each, whole_of(it, each)) for each in it.series.likewise):
-        return it.and_others
     apart = [each for each in it.series.likewise if whole not in (each, whole_of(it, each))]
+    if len(apart) == len(it.series.likewise):
+        return it.and_others
     return f", and likewise of {' and '.join(map(it.spell, apart))}" if apart else ""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import pytest
 import torch
 
 from stepper.model.trace import Outcome, Translation
@@ -122,3 +124,45 @@ HELD: dict[str, list[Callable[[], Any]]] = {
 }  # fmt: skip
 AGAIN = {"lists", "tuples", "dictionaries", "nested", "long", "objects", "devices", "sizes"}
 """Of which a call with another one that holds the same repeats what was told."""
+
+
+Reads = tuple[list[Any], list[object]]
+"""All that is told of a hit, and of its call's arguments."""
+
+
+def reads(recording: Recording) -> list[Reads]:
+    """What is told of each hit."""
+    return [(told(recording, each), arguments(recording, each)) for each in hits(recording)]
+
+
+def repeating_and_full(
+    monkeypatch: pytest.MonkeyPatch,
+    watched: type,
+    read: Callable[[Path], list[Reads]],
+    folder: Path,
+) -> tuple[list[Reads], list[Reads], int]:
+    """What is told of hits, as it is and with each told in full, and how many were repeats.
+
+    Args:
+        monkeypatch: the test's.
+        watched: what tells an engine's hits again.
+        read: makes the recording, and says what is told of its hits.
+        folder: where the recordings are.
+    """
+    found = []
+    for at, tell in enumerate((vars(watched)["tell"], lambda *_: None)):
+        monkeypatch.setattr(watched, "tell", tell)
+        found.append(read(folder / f"{at}.stepper"))
+    assert not repeats(folder / "1.stepper")
+    return found[0], found[1], repeats(folder / "0.stepper")
+
+
+def calls_that_hold(name: str) -> list[Callable[[], Any]]:
+    """Calls with what is held: the first again and again, then all in turn."""
+    chance, made = random.Random(name), HELD[name]
+    return [made[0]] * 12 + [chance.choice(made) for _ in range(40)]
+
+
+def asked_whether_it_is_empty(held: Any) -> torch.Tensor:
+    """Looks at what is held as little as can be."""
+    return ONE + 1 if held else ONE

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import torch
 from torch.nn.modules import module as nn_module
 
+from stepper.engines.common.lookup_walk import Call
 from stepper.engines.common.lookup_words import (
     actual_tensor,
     inference_differences,
@@ -46,15 +47,9 @@ class Said(NamedTuple):
     """What it raised, in words."""
 
 
-def looked_at_again(
-    entry: GuardedCode,
-    part: GuardPart,
-    said: Said,
-    f_locals: dict[str, object],
-    f_globals: dict[str, object],
-) -> Said:
+def with_value(entry: GuardedCode, part: GuardPart, said: Said, call: Call) -> Said:
     """What a guard has said, with what it has looked at."""
-    value, known = looked_at(entry, part, f_locals, f_globals)
+    value, known = looked_at(entry, part, call.f_locals, call.f_globals)
     return said._replace(value=value, reached=known)
 
 

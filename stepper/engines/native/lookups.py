@@ -50,7 +50,7 @@ from stepper.engines.native.entry_guards import (
     explain,
     guard_rows,
 )
-from stepper.engines.native.guard_words import Said, checked, checked_guard, looked_at_again
+from stepper.engines.native.guard_words import Said, checked, checked_guard, with_value
 from stepper.engines.native.repeated_hits import RepeatedHits
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.datum import Words
@@ -59,7 +59,6 @@ from stepper.model.program import Code
 from stepper.model.trace import EventKind
 from stepper.native import config
 from stepper.native.codegen.resume_info import info_of
-from stepper.native.guards.guard import GuardPart
 from stepper.native.runtime.backends import backend_name
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.trace_rules import why_given_up
@@ -101,8 +100,9 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         still."""
         if self.wanted:
             choice = Choice(code, f_locals, f_globals, first=True)
+            stack = self._program_stack(sys._getframe(0))
             with self._choices.open(choice):
-                self._record(Call(code, f_locals, f_globals, backend, None, choice=choice), ())
+                self._record(Call(code, f_locals, f_globals, backend, None, stack, choice), ())
 
     def _heard(
         self,
@@ -117,19 +117,18 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if found is not None and not self.wanted:
             return
         entries = [each for each in tried if isinstance(each, GuardedCode)]
-        if entries == [found]:
-            began = perf_counter_ns()
-            stack = self._program_stack(sys._getframe(0))
-            call = Call(code, f_locals, f_globals, backend, found, stack)
-            if self._repeated.tell(self._recorder, call, began) is not None:
-                return
+        began = perf_counter_ns()
+        stack = self._program_stack(sys._getframe(0))
+        call = Call(code, f_locals, f_globals, backend, found, stack)
+        if entries == [found] and self._repeated.tell(self._recorder, call, began) is not None:
+            return
         unserved = "" if found is not None or may_capture else _why_unserved(code)
         if found is not None or unserved:
-            self._record(Call(code, f_locals, f_globals, backend, found), entries, unserved)
+            self._record(call, entries, unserved)
             return
         choice = Choice(code, f_locals, f_globals, first=False)
         with self._choices.open(choice):
-            self._record(Call(code, f_locals, f_globals, backend, None, choice=choice), entries)
+            self._record(call._replace(choice=choice), entries)
 
     def by_hand(
         self,
@@ -148,11 +147,11 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             if entry is winner:
                 break
         backend = None if winner is None else winner.backend
-        call = Call(code, f_locals, f_globals, backend, winner, by_hand=True)
+        stack = self._program_stack(sys._getframe(0))
+        call = Call(code, f_locals, f_globals, backend, winner, stack, by_hand=True)
         self._record(call, entries, "" if winner is not None else _BY_HAND_ALONE)
 
     def _record(self, call: Call, entries: Sequence[GuardedCode], unserved: str = "") -> None:
-        call = call._replace(python_stack=self._program_stack(sys._getframe(1)))
         self._recorder.whole(self._record_walk, call, entries, unserved)
 
     def _record_walk(self, call: Call, entries: Sequence[GuardedCode], unserved: str) -> None:
@@ -266,7 +265,7 @@ def _asked(
     names = backend_name(entry.backend), backend_name(call.backend or entry.backend)
     guards = (CheckedGuard(BACKEND, "", (), Words(names[0])), *map(checked_guard, listed, parts))
     if not timed and entry is call.winner:
-        seen = (_with_value(entry, part, Said(True, None), call) for part in parts)
+        seen = (with_value(entry, part, Said(True, None), call) for part in parts)
         found = map(checked, range(1, len(parts) + 1), parts, seen)
         return _Asked(guards, [backend_check(*names, Verdict.PASS), *found], (), True)
     report = explain(entry, call.f_locals, call.f_globals, call.backend)
@@ -282,11 +281,7 @@ def _asked(
 def _said(entry: GuardedCode, report: GuardReport, call: Call) -> Said:
     if report.error:
         return Said(report.passed, report.nanoseconds, why=report.error)
-    return _with_value(entry, report.guard, Said(report.passed, report.nanoseconds), call)
-
-
-def _with_value(entry: GuardedCode, part: GuardPart, said: Said, call: Call) -> Said:
-    return looked_at_again(entry, part, said, call.f_locals, call.f_globals)
+    return with_value(entry, report.guard, Said(report.passed, report.nanoseconds), call)
 
 
 def _behind(entry: GuardedCode, call: Call, asked: int) -> tuple[Check, ...]:
@@ -296,7 +291,7 @@ def _behind(entry: GuardedCode, call: Call, asked: int) -> tuple[Check, ...]:
         if said.guard >= asked and said.verdict is Verdict.FAIL:
             part, _ = entry.manager.parts[said.guard]
             found.append(
-                checked(1 + said.guard, part, _with_value(entry, part, Said(False, None), call))
+                checked(1 + said.guard, part, with_value(entry, part, Said(False, None), call))
             )
     return tuple(found)
 

@@ -25,7 +25,7 @@ from stepper.engines.common.kept_lookups import (
 from stepper.engines.common.lookup_walk import Call
 from stepper.engines.common.shape_conditions import SHAPE_ENV
 from stepper.engines.native.entry_guards import source_of
-from stepper.engines.native.guard_words import Said, checked, looked_at_again
+from stepper.engines.native.guard_words import Said, checked, with_value
 from stepper.model.datum import UNKNOWN
 from stepper.model.lookup import Check
 from stepper.native.guards.guard import GuardPart
@@ -97,7 +97,7 @@ def _see_the_same(entry: GuardedCode, varying: Sequence[_Varying], call: Call) -
 
 
 def _seen(entry: GuardedCode, part: GuardPart, call: Call) -> Said:
-    return looked_at_again(entry, part, Said(True, None), call.f_locals, call.f_globals)
+    return with_value(entry, part, Said(True, None), call)
 
 
 def _leaves_no_choice(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import sqlite3
 import time
 from collections.abc import Callable, Sequence
@@ -21,7 +20,19 @@ from stepper.model.trace import EventKind
 from stepper.recording.errors import RecordingError
 from stepper.recording.reader import Recording
 from tests.engines.dynamo.test_lookups import record
-from tests.engines.told_hits import AGAIN, HELD, MEASURED, ONE, arguments, hits, repeats, told
+from tests.engines.told_hits import (
+    AGAIN,
+    HELD,
+    MEASURED,
+    Reads,
+    asked_whether_it_is_empty,
+    calls_that_hold,
+    hits,
+    reads,
+    repeating_and_full,
+    repeats,
+    told,
+)
 from tests.engines.told_lookups import entries, lookups, rows
 
 pytestmark = [pytest.mark.filterwarnings("ignore"), pytest.mark.evaluator_out]
@@ -133,43 +144,28 @@ def test_of_other_tensors_it_is_told_what_they_are_and_which_are_one(tmp_path: P
     assert repeats(path) >= 3
 
 
-Reads = tuple[list[Any], list[object]]
-
-
 def call_with_new(compiled: Callable[..., object], make: Callable[[], object]) -> None:
     compiled(make())
 
 
-def repeating_and_full(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    function: Callable[..., object],
-    arguments_of: Sequence[Callable[[], object]],
-) -> tuple[list[Reads], list[Reads], int]:
-    """What is told of hits, as it is and with each told in full, and how many were repeats."""
-    found = []
-    for at, tell in enumerate((RepeatedHits.tell, lambda *_: None)):
-        monkeypatch.setattr(RepeatedHits, "tell", tell)
-        torch.compiler.reset()
-        compiled = torch.compile(function, backend="eager", dynamic=False)
-        path = tmp_path / f"{at}.stepper"
-        recording = record(path, *[partial(call_with_new, compiled, make) for make in arguments_of])
-        asked = hits(recording)
-        found.append([(told(recording, each), arguments(recording, each)) for each in asked])
-        recording.close()
-    assert not repeats(path)
-    return found[0], found[1], repeats(tmp_path / "0.stepper")
+def read(
+    function: Callable[..., object], calls: Sequence[Callable[[], object]], path: Path
+) -> list[Reads]:
+    """What is told of the hits of these calls."""
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend="eager", dynamic=False)
+    recording = record(path, *[partial(call_with_new, compiled, make) for make in calls])
+    found = reads(recording)
+    recording.close()
+    return found
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_what_is_held_reads_as_if_each_call_were_told_in_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    chance, made = random.Random(name), HELD[name]
-    order = [made[0]] * 12 + [chance.choice(made) for _ in range(40)]
-    repeating, full, count = repeating_and_full(
-        tmp_path, monkeypatch, lambda held: ONE + 1 if held else ONE, order
-    )
+    reading = partial(read, asked_whether_it_is_empty, calls_that_hold(name))
+    repeating, full, count = repeating_and_full(monkeypatch, RepeatedHits, reading, tmp_path)
     assert repeating == full
     assert bool(count) is (name in AGAIN)
 
@@ -197,7 +193,8 @@ def test_what_was_tried_in_vain_keeps_its_lookups_while_the_order_of_its_guards_
 ) -> None:
     of_a_request = [lambda: torch.ones(5), *[lambda: torch.ones(1)] * 6]
     module = Settled()
-    repeating, full, count = repeating_and_full(tmp_path, monkeypatch, module, of_a_request * 6)
+    reading = partial(read, module, of_a_request * 6)
+    repeating, full, count = repeating_and_full(monkeypatch, RepeatedHits, reading, tmp_path)
     assert repeating == full
     assert len(repeating[0][0][1]) > 50
     # Of six hits of a request the first comes behind the entry of the other size.

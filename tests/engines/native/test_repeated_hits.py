@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,62 +16,49 @@ import torch
 from stepper import native
 from stepper.engines.native.repeated_hits import RepeatedHits
 from stepper.model.trace import Phase
+from stepper.recording.reader import Recording
 from tests.engines.native import watch
 from tests.engines.native.harness import run_graph
-from tests.engines.told_hits import AGAIN, HELD, MEASURED, ONE, arguments, hits, repeats, told
+from tests.engines.told_hits import (
+    AGAIN,
+    HELD,
+    MEASURED,
+    Reads,
+    asked_whether_it_is_empty,
+    calls_that_hold,
+    hits,
+    reads,
+    repeating_and_full,
+    repeats,
+)
 from tests.engines.told_lookups import rows
 
 pytestmark = pytest.mark.evaluator_out
 
-Reads = tuple[list[Any], list[object]]
-
 
 def read(
-    path: Path, function: Callable[..., object], calls: Sequence[Callable[[], object]]
-) -> tuple[list[Reads], list[bool]]:
-    """What is told of the hits of these calls, and at which of them guards were timed."""
+    function: Callable[..., object], calls: Sequence[Callable[[], object]], path: Path
+) -> list[Reads]:
+    """What is told of the hits of these calls."""
     native.reset()
     captured = native.optimize(run_graph, dynamic=True)(function)
 
-    def call(make: Callable[[], object]) -> None:
-        captured(make())
-
     def run() -> None:
-        for each in map(partial, [call] * len(calls), calls):
-            each()
+        for make in calls:
+            captured(make())
 
     recording = watch.record(path, run, Phase.LOOKUP)
-    found = hits(recording)
-    reads = [(told(recording, each), arguments(recording, each)) for each in found]
-    timed = [any("time" in row.said for row in rows(recording, each)) for each in found]
+    found = reads(recording)
     recording.close()
-    return reads, timed
-
-
-def repeating_and_full(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    function: Callable[..., object],
-    calls: Sequence[Callable[[], object]],
-) -> tuple[list[Reads], list[Reads], int]:
-    """What is told of hits, as it is and with each told in full, and how many were repeats."""
-    found = []
-    for at, tell in enumerate((RepeatedHits.tell, lambda *_: None)):
-        monkeypatch.setattr(RepeatedHits, "tell", tell)
-        found.append(read(tmp_path / f"{at}.stepper", function, calls)[0])
-    assert not repeats(tmp_path / "1.stepper")
-    return found[0], found[1], repeats(tmp_path / "0.stepper")
+    return found
 
 
 @pytest.mark.parametrize("name", HELD)
 def test_what_is_held_reads_as_if_each_call_were_told_in_full(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    chance, made = random.Random(name), HELD[name]
-    order = [made[0]] * 12 + [chance.choice(made) for _ in range(40)]
-    repeating, full, count = repeating_and_full(
-        tmp_path, monkeypatch, lambda held: ONE + 1 if held else ONE, order
-    )
+    reading = partial(read, asked_whether_it_is_empty, calls_that_hold(name))
+    repeating, full, count = repeating_and_full(monkeypatch, RepeatedHits, reading, tmp_path)
     assert repeating == full
     assert bool(count) is (name in AGAIN)
 
@@ -94,11 +82,15 @@ class Model(torch.nn.Module):
 def test_guards_are_timed_at_some_hits_and_others_repeat_them(tmp_path: Path) -> None:
     path = tmp_path / "r.stepper"
     sizes = [2, 4, 2, 2, 4, 4, 2, 4, 2, 2, 2, 4]
-    reads, timed = read(path, Model(), [partial(torch.ones, n, 3) for n in sizes])
+    found = read(Model(), [partial(torch.ones, n, 3) for n in sizes], path)
     of_size: dict[str, Any] = {}
-    for read_of, size in zip(reads, sizes[-len(reads) :], strict=True):
+    for read_of, size in zip(found, sizes[-len(found) :], strict=True):
         assert of_size.setdefault(str(size), read_of) == read_of
-    assert timed == [at in MEASURED for at in range(1, len(reads) + 1)]
+    with closing(Recording.open(str(path))) as recording:
+        timed = [
+            any("time" in row.said for row in rows(recording, each)) for each in hits(recording)
+        ]
+    assert timed == [at in MEASURED for at in range(1, len(found) + 1)]
     assert repeats(path) >= 4
 
 
@@ -116,6 +108,7 @@ def test_what_a_guard_sees_that_leaves_a_choice_is_told_as_it_is(
 
     chosen = [0] * 12 + [chance.randint(0, 5) for _ in range(40)] + [0] * 8
     calls = [partial(change, what) for what in chosen]
-    repeating, full, count = repeating_and_full(tmp_path, monkeypatch, model, calls)
+    reading = partial(read, model, calls)
+    repeating, full, count = repeating_and_full(monkeypatch, RepeatedHits, reading, tmp_path)
     assert repeating == full
     assert count > 4
