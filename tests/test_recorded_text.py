@@ -115,17 +115,23 @@ IN_ANALYSIS = {
         "_used": "CPython's names of instructions",
     },
     "breaks.py": {
-        "": "torch's: the message of a graph break, the name of a resume function",
+        "": "torch's: the address of a page, the name of a resume function",
         "_hints": "torch's message",
-        "facts": "the name of a function",
         "cause": "torch's message",
-        "_explanation": "torch's message",
+    },
+    "break_places.py": {
+        "_raised_through": "CPython's names of instructions",
+        "_resume_codes": "torch's name of a resume function, Python's qualified names",
+    },
+    "break_facts.py": {
+        "": "torch's: the message of a graph break",
+        "facts": "the name of a function",
+        "explanation": "torch's message",
         "_metaclass": "torch's: the context of a break, the source of what is called",
         "_operands": "CPython's names of instructions",
         "_orders": "torch's: the source of what is called",
-        "_raised_through": "CPython's names of instructions",
+        "_quantizes": "the path of a file",
         "_within": "the path of a file",
-        "_resume_codes": "torch's name of a resume function, Python's qualified names",
     },
     "marks.py": {
         "": "the compiler's: a source",

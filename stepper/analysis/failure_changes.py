@@ -12,8 +12,8 @@ import re
 from collections.abc import Callable
 
 from stepper.analysis.break_changes import CHANGES, Remedy
+from stepper.analysis.break_facts import facts_of, only_marked
 from stepper.analysis.break_rules import advised
-from stepper.analysis.breaks import facts_of, only_marked
 from stepper.analysis.broken import Broken
 from stepper.analysis.conditions import of_range
 from stepper.analysis.failures import Failed, device_of, fixed_sizes, operands, said_inside

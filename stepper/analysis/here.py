@@ -16,7 +16,8 @@ from typing import NamedTuple
 import msgspec
 
 from stepper.analysis.break_lines import cost_text, rebuilt_text
-from stepper.analysis.breaks import break_before, cause_of_one
+from stepper.analysis.break_places import break_before
+from stepper.analysis.breaks import cause_of_one
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.failed_lines import blamed_lines, failed_headline
 from stepper.analysis.failure_changes import change_of

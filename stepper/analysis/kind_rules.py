@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
-from stepper.analysis.breaks import left_to_python
+from stepper.analysis.break_places import left_to_python
 from stepper.analysis.check_index import whose_key_is_told
 from stepper.analysis.dtypes import shared_dtype
 from stepper.analysis.origins import Origin

@@ -11,7 +11,8 @@ import re
 
 import msgspec
 
-from stepper.analysis.breaks import NULL, break_before
+from stepper.analysis.break_facts import NULL
+from stepper.analysis.break_places import break_before
 from stepper.analysis.sites import Site, made_at, site_at, way_to
 from stepper.analysis.sources import spelled
 from stepper.client.text import clip, expression_text, one_line

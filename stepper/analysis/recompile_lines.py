@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from stepper.analysis.advice import Advice, spelling_in
 from stepper.analysis.autograd_captures import capture_lines
-from stepper.analysis.breaks import left_to_python
+from stepper.analysis.break_places import left_to_python
 from stepper.analysis.entryless import inlined_lines
 from stepper.analysis.failures import failures
 from stepper.analysis.failures import instead as failed_instead

@@ -7,7 +7,7 @@ import re
 import msgspec
 
 from stepper.analysis.break_changes import CHANGES, Remedy
-from stepper.analysis.breaks import left_to_python
+from stepper.analysis.break_places import left_to_python
 from stepper.analysis.walks import compilations
 from stepper.client.frame_names import compiled_name
 from stepper.client.text import one_line

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, pairwise, repeat
 from typing import Any
 
-from stepper.analysis.breaks import is_split
+from stepper.analysis.break_places import is_split
 from stepper.analysis.collectives import begun, groups
 from stepper.analysis.conditions import each_condition
 from stepper.analysis.failures import failures
