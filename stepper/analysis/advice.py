@@ -94,9 +94,10 @@ def _calls_of(*methods: str) -> frozenset[str]:
 
 
 _PUT_ONE_IN = _calls_of("add", "append", "appendleft", "insert")
-_PUT_IN = _PUT_ONE_IN | _calls_of("extend")
+_PUT_IN = _PUT_ONE_IN | _calls_of("extend", "setdefault", "update")
 _TAKE_AWAY = _calls_of("clear", "discard", "pop", "popleft", "remove")
 """Methods by which a container only becomes longer, and only shorter."""
+_STORES_ITEM = "STORE_SUBSCR"
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
@@ -220,7 +221,8 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         if effect.kind != "mutation" or not more or unknown:
             return False
         method = _method(self.recording, effect)
-        return (method in _TAKE_AWAY and all(more)) or (method in _PUT_IN and not any(more))
+        puts_in = method in _PUT_IN or _stores_item(self.recording, effect)
+        return (method in _TAKE_AWAY and all(more)) or (puts_in and not any(more))
 
     @property
     def grows_by_more(self) -> bool:
@@ -443,6 +445,12 @@ def _method(recording: Recording, effect: SideEffect) -> str:
     site = site_at(recording, effect.moment)
     called = site and called_at(recording.state(effect.moment), site.instruction)
     return called.text if called else ""
+
+
+def _stores_item(recording: Recording, effect: SideEffect) -> bool:
+    """Whether a change is made by an assignment to an item."""
+    site = site_at(recording, effect.moment)
+    return site is not None and site.instruction.opname == _STORES_ITEM
 
 
 def _count(value: Datum) -> int | None:

@@ -12,7 +12,9 @@ from stepper.analysis.decisions import (
     checked,
     decided_at,
     decides_by_size,
+    decides_further_on,
     ends_a_loop,
+    is_behind_a_jump,
     is_returned,
     loop_around,
     raises_either_way,
@@ -39,6 +41,8 @@ _AROUND = {
 _QUANTIZED = re.compile(r"[/\\]torch[/\\]ao[/\\](?:nn|quantization)[/\\]")
 _CUSTOM_OPERATORS = os.path.join("torch", "_library", "custom_ops.py")
 _FUNCTIONS = os.path.join("torch", "_functorch", "autograd_function.py")
+_DRAWN = "random_value_"
+"""How Dynamo's names begin for numbers that the module random has drawn."""
 _SORTED = "['sorted']"
 _LACKS = re.compile(r"AttributeError\(\"'(\w+)' object has no attribute ")
 _MAKING = "instantiate_user_defined_class_object"
@@ -113,6 +117,7 @@ class _Reader:
             explanation=explanation(found),
             context=one_line(context_of(found)),
             statement=row[2].strip() if row is not None else "",
+            in_block=row is not None and self._is_in_block(found),
             opname=row[0].opname if row is not None else "",
             called=called.source if called is not None else "",
             calls=called.text if called is not None else "",
@@ -127,9 +132,10 @@ class _Reader:
             unreached=leads_there is None,
             marked=only_marked(self._recording, found.attempt, found.moment),
             operands=self._operands(found, row[0]) if row is not None else frozenset(),
+            drawn=row is not None and self._drawn(found, row[0]),
             mapped=row is not None and self._within(found, _VMAP),
             differentiated=row is not None and self._within(found, _FUNCTIONS),
-            decides=decided is not None or how == DECIDES,
+            decides=decided is not None or how == DECIDES or self._decides_further_on(found),
             orders=row is not None and self._orders(found),
             indexes=how == FINDS,
             counts=how == COUNTS,
@@ -145,15 +151,33 @@ class _Reader:
             quantizes=self._quantizes(found),
         )
 
+    def _is_in_block(self, found: GraphBreak) -> bool:
+        at = self._recording.moment(self._places.blamed(found))
+        code = self._recording.code(self._recording.frame(at.frame).code)
+        return is_behind_a_jump(code.instructions, at.ip)
+
+    def _decides_further_on(self, found: GraphBreak) -> bool:
+        """Whether a library keeps a number, and decides by it behind."""
+        if kinds_of(found)[0] not in NUMBER or not self._recording.has(found.moment):
+            return False
+        code, at = next(self._places.codes_to(found))
+        return is_installed(code.filename) and decides_further_on(code.instructions, at)
+
     def _quantizes(self, found: GraphBreak) -> bool:
         codes = self._places.codes_to(found)
         return any(_QUANTIZED.search(code.filename) for code, _ in codes)
 
     def _operands(self, found: GraphBreak, row: Instruction) -> frozenset[str]:
+        return frozenset(value.cls for value in self._taken_by(found, row))
+
+    def _drawn(self, found: GraphBreak, row: Instruction) -> bool:
+        return any(value.source.startswith(_DRAWN) for value in self._taken_by(found, row))
+
+    def _taken_by(self, found: GraphBreak, row: Instruction) -> list[Value]:
         state = self._recording.state(self._places.blamed(found))
         taken = (row.arg or 0) if row.opname.startswith("CALL") else _OPERANDS
         values = map(state.values.get, state.top.stack[-taken:] if taken else ())
-        return frozenset(value.cls for value in values if value is not None)
+        return [value for value in values if value is not None]
 
     def _metaclass(self, found: GraphBreak) -> str:
         """That of a class of the program's of which the attempt has made an object that lacks what

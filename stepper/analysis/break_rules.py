@@ -253,7 +253,7 @@ def _clock(broken: Broken) -> Remedy | None:
         return None
     if name == "sleep":
         return Remedy("wait outside of the compiled function")
-    if broken.first_word in {"if", "elif", "while"}:
+    if broken.asks:
         return Remedy(
             "the statement decides by the clock, which no graph has: decide outside of the "
             "compiled function, or by a number of rounds"
@@ -286,8 +286,9 @@ def _around_a_module(broken: Broken) -> Remedy | None:
     what = broken.around_module
     if not (what and broken.library):
         return None
+    inner = " (of several, one in another, the innermost)" if what == _OF_EACH_PART else ""
     return Remedy(
-        f"what breaks is of {what}: compile the module that it is given, before: "
+        f"what breaks is of {what}: compile the module that it is given, before{inner}: "
         f"{what}(torch.compile(module))"
     )
 
@@ -357,7 +358,7 @@ def _inside_library(broken: Broken) -> Remedy | None:
         return None
     if not broken.library or (_about_what_is_called(broken.kind) and not copies):
         return None
-    setting = _setting(broken)
+    setting = "" if broken.decides else _setting(broken)
     whose = "" if broken.of_compiler else "the line is a library's: "
     words = f"{whose}take {{source}} out of the compiled function, or do without"
     if broken.within == _CACHED:
@@ -384,7 +385,7 @@ def _mapped_method(broken: Broken) -> Remedy | None:
 
 def _unreached(broken: Broken) -> Remedy | None:
     """The line is a library's, and so is the function that is compiled: torch can be set."""
-    setting = _setting(broken) if broken.unreached else ""
+    setting = _setting(broken) if broken.unreached and not broken.decides else ""
     if not setting:
         return None
     words = "nothing in the program but a setting, as the function that is compiled is a library's"
@@ -541,6 +542,8 @@ def _backward(broken: Broken) -> Remedy | None:
     return BACKWARD
 
 
+_OF_EACH_PART = "fully_shard"
+"""What torch has around modules that are parts of one another."""
 _UNREACHED = "unreached"
 _BACKWARD = "Unsupported Tensor.backward() call"
 _OF_A_BUILTIN = frozenset({"invalid call to builtin op handler", "sort with non-constant keys"})

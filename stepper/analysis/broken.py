@@ -18,6 +18,7 @@ FINDS = "it finds by it"
 COUNTS = "it counts by it"
 """What the program does with a number, beside the ways of `Broken.taken`."""
 _FUNCTION = re.compile(r"module: ([^,:]+), qualname: ([^,]+),")
+_ASKING = ("if", "elif", "while")
 _STATEMENT = re.compile(r"\s*(\w+)")
 
 
@@ -31,6 +32,9 @@ class Broken(msgspec.Struct, frozen=True):
     """Dynamo's words: which method of what, with which arguments."""
     statement: str = ""
     """The text of the line."""
+    in_block: bool = False
+    """Whether the line begins with a statement that asks something, and the instruction is behind
+    that: in what is done then."""
     opname: str = ""
     """The instruction's."""
     called: str = ""
@@ -60,6 +64,8 @@ class Broken(msgspec.Struct, frozen=True):
     """Whether it could not be decided because of sizes only that the program has marked."""
     operands: frozenset[str] = frozenset()
     """What kinds of values the instruction takes, by the names of their trackers."""
+    drawn: bool = False
+    """Whether the instruction takes a number that Python's module random has drawn."""
     mapped: bool = False
     """Whether it is within a function that torch.vmap calls."""
     differentiated: bool = False
@@ -101,6 +107,13 @@ class Broken(msgspec.Struct, frozen=True):
         """Module and name of a function into which no compiler looks; both empty: it is none."""
         said = _FUNCTION.search(self.context) if self.kind == break_kinds.SKIPPED else None
         return ("", "") if said is None else (said[1], said[2])
+
+    @property
+    def asks(self) -> str:
+        """The word of a statement that asks something with what the instruction leaves: `if`,
+        `elif`, `while`; empty: the line begins with none, or has done with that."""
+        word = self.first_word
+        return word if word in _ASKING and not self.in_block else ""
 
     @property
     def first_word(self) -> str:

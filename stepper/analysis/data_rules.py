@@ -91,7 +91,7 @@ def _random_number(broken: Broken) -> Remedy | None:
     of_numpy = broken.kind == break_kinds.OPERATOR and ".random." in broken.called
     of_numpy = of_numpy or module.startswith("numpy.random")
     of_python = module == "<unknown module>" and name.startswith("Random.")
-    decides = broken.decides or broken.ends_a_loop or broken.first_word in {"if", "elif", "while"}
+    decides = broken.decides or broken.ends_a_loop or broken.asks
     if decides and (of_numpy or of_python):
         return Remedy(
             "draw it before the compiled function, and hand over what is decided by it: each side "
@@ -103,7 +103,7 @@ def _random_number(broken: Broken) -> Remedy | None:
 
 def _loop(broken: Broken) -> Remedy | None:
     """A loop, `while` or `for`, that goes on or ends by data."""
-    ends = broken.ends_a_loop or broken.first_word == "while"
+    ends = broken.ends_a_loop or broken.asks == "while"
     if not ends or broken.kind not in {break_kinds.BRANCHES, *NUMBER}:
         return None
     return Remedy(
@@ -161,7 +161,7 @@ def _decision(broken: Broken) -> Remedy | None:
     too."""
     if broken.kind not in NUMBER:
         return None
-    if broken.first_word in {"if", "elif"}:
+    if broken.asks in ("if", "elif"):
         what = "the statement decides on data"
     elif broken.decides:
         what = "the program decides by what comes of this, which is data"
@@ -359,8 +359,10 @@ def _mathematics(broken: Broken) -> Remedy | None:
 
 
 def _drawn(broken: Broken) -> Remedy | None:
-    """A number that Python has drawn is a tensor in the graph, and the operator takes none."""
-    if broken.kind != _OF_TENSORS or "UnspecializedPythonVariable" not in broken.context:
+    """A number that Python has drawn is a tensor in the graph, and the operator takes none, nor
+    would it take a symbol of that."""
+    of_tensors = broken.kind == _OF_TENSORS and "UnspecializedPythonVariable" in broken.context
+    if not of_tensors and not (broken.drawn and broken.kind in NUMBER):
         return None
     return Remedy(
         "a number from the module random is a tensor for Dynamo, with which this cannot be done: "
@@ -383,6 +385,7 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "autograd.Function": _differentiated,
     "check": _check,
     "random number": _random_number,
+    "drawn": _drawn,
     "loop": _loop,
     "round": _one_round,
     "range": _rounds,
@@ -405,6 +408,5 @@ RULES: dict[str, Callable[[Broken], Remedy | None]] = {
     "index": _index,
     "as a number": _as_number,
     "math": _mathematics,
-    "drawn": _drawn,
 }
 """In the order in which they are asked."""

@@ -83,6 +83,30 @@ def decides_by_size(rows: Sequence[Instruction], at: int) -> bool:
     return False
 
 
+def is_behind_a_jump(rows: Sequence[Instruction], at: int) -> bool:
+    """Whether an instruction's line has decided before it, and does so no more behind it: it is in
+    the block of a statement in one line."""
+    jumps = [
+        place
+        for place, row in enumerate(rows)
+        if row.line == rows[at].line and row.opname.startswith(JUMPS)
+    ]
+    return bool(jumps) and jumps[-1] < at
+
+
+def decides_further_on(rows: Sequence[Instruction], at: int) -> bool:
+    """Whether a function keeps what an instruction leaves as a local, and decides by that where it
+    reads it first."""
+    stored = next((row for row in rows[at + 1 :] if row.opname != "CACHE"), None)
+    names = [] if stored is None else [name for verb, name in stored.local_uses if verb == "STORE"]
+    for place in range(at + 2, len(rows)) if names else ():
+        if ("LOAD", names[0]) in rows[place].local_uses:
+            return decides_from(rows, place)
+        if ("STORE", names[0]) in rows[place].local_uses and rows[place] is not stored:
+            return False
+    return False
+
+
 def _call(rows: Sequence[Instruction], at: int) -> int | None:
     """The next call of the line of an instruction."""
     for place in range(at, len(rows)):

@@ -225,13 +225,28 @@ def changed_by_itself(it: Changing) -> str:
         " More is put in from call to call than that, which takes entries as well: hand over what "
         "is read of it instead."
     )
-    return (
+    itself = (
         f"{it.spell(effect.name)} is changed by the compiled function itself"
-        f"{it.place_inside(effect)}, and the next call finds it so: do that outside of the "
+        f"{it.place_inside(effect)}"
+    )
+    if _may_be_another(it):
+        return (
+            f"{itself}, and the next call finds it so where it is handed the same one: do that "
+            "outside of the compiled function, with what it returns. Where each call has one of "
+            "its own, hand it over always with as much in it."
+        )
+    return (
+        f"{itself}, and the next call finds it so: do that outside of the "
         "compiled function, with what it returns, or have all of it there before the first call."
         + more
         * it.grows_by_more
     )
+
+
+def _may_be_another(it: Changing) -> bool:
+    """Whether the function is handed it over: which calls have the same one, is not recorded."""
+    path = path_of(it.series.source)
+    return path is not None and not path.steps and have(it) == "hand over"
 
 
 def _length(it: Changing) -> str:

@@ -107,8 +107,9 @@ _COUNTED = re.compile(
     r"___normalize_count_iter\((?P<source>.+)\) == \((?P<expected>[^,()]+), [^,()]+\)"
 )
 """How Dynamo words where an itertools.count stands: the number that it gives next, and the step."""
+NO_ATTRIBUTE = "getattr failed on source"
 _UNREACHED = re.compile(
-    r"(?:KeyError on|IndexError on|getattr failed on source|\w+: Not a \w[\w ]* on)"
+    rf"(?:KeyError on|IndexError on|{NO_ATTRIBUTE}|\w+: Not a \w[\w ]* on)"
     r" (?P<source>\S.*)"
 )
 """How Dynamo words that it came to no value at all."""

@@ -50,6 +50,8 @@ _PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
 """The tensor of which a size is the length of a nested tensor's shortest or longest part."""
 _WHICH = {"min": "shortest", "max": "longest"}
 _OFFSET = ".storage_offset()"
+_EQUAL = "Eq("
+_NAME = re.compile(r"[a-z]\w*")
 
 NOTHING_DYNAMIC = "With dynamic=False, or automatic_dynamic_shapes off,"
 """How advice begins where nothing is to be dynamic: which of both it is the compiler's settings do
@@ -485,6 +487,8 @@ def _how(it: Changing) -> str:
     dynamic = str(Dynamic(it.history.capabilities.compile))
     if number := _as_a_number(it):
         return f"{dynamic}; a mark alone is refused where {number} has to be the same"
+    if number := _follows_from(it):
+        return f"{dynamic}; a mark alone is refused, as it follows from {number}"
     if _can_be_marked(it) and (where := _where_own(it)):
         return f"{dynamic}; or {_mark_words(it)} before the first call{where}"
     if _can_be_marked(it) and (other := _equal_at_first(it)):
@@ -505,7 +509,7 @@ def _how(it: Changing) -> str:
 
 def _ways(it: Changing) -> tuple[Change, ...]:
     dynamic = Dynamic(it.history.capabilities.compile)
-    if not _can_be_marked(it) or _as_a_number(it):
+    if not _can_be_marked(it) or _as_a_number(it) or _follows_from(it):
         return (dynamic,)
     return (_mark(it),) if _equal_at_first(it) else (_mark(it), dynamic)
 
@@ -541,6 +545,29 @@ def _as_a_number(it: Changing) -> str:
         if (each.times, each.newest) == (own.times, own.newest)
     )
     return next((it.spell(each.source) for each in alike), "")
+
+
+def _follows_from(it: Changing) -> str:
+    """A number that changes as well, and from which an entry requires that the size follows; empty:
+    none does."""
+    symbols = {
+        name
+        for size in it.sizes
+        if size.symbol is not None
+        for step in size.symbol.conditions
+        if step.kind is ShapeStepKind.GUARD and step.expression.startswith(_EQUAL)
+        for name in step.symbols
+    }
+    computed, _ = it.as_symbol
+    symbols |= set() if computed.isidentifier() else {*_NAME.findall(computed)}
+    numbers = (
+        each
+        for each in it.history.series
+        if each.aspect.what == "value" and {*map(type, each.values)} == {int}
+        for size in it.sizes_of(each.source)
+        if size.symbol is not None and size.symbol.name in symbols
+    )
+    return next((it.spell(each.source) for each in numbers), "")
 
 
 def _of_size(rule: Rule) -> Rule:

@@ -11,9 +11,9 @@ import msgspec
 
 from stepper.analysis.conditions import LEAVES, as_installed, decided_by
 from stepper.analysis.origins import Origin
-from stepper.analysis.reasons import Reason, parse_reason
+from stepper.analysis.reasons import NO_ATTRIBUTE, Reason, parse_reason
 from stepper.analysis.shapes import cause_of, conditions_on, fixing, sizes
-from stepper.analysis.sources import CODE, spelled, unscoped
+from stepper.analysis.sources import CODE, path_of, spelled, unscoped
 from stepper.analysis.walks import expressions_in, source_of
 from stepper.analysis.wanted import Wanted, had_instead, moved, wants_of
 from stepper.model.datum import UNKNOWN, Datum, Words, alike, literal, text_of
@@ -288,8 +288,25 @@ def said_failure(words: Reason, new: Wanted, entry: Wanted | None = None) -> Fai
         _completed(each, words.source, new, entry or {}) if words.source else each
         for each in words.differences
     )
-    failure = Failure(words.kind, words.source, differences, words.text, missing=words.missing)
+    source = words.source
+    if words.missing and words.text.startswith(NO_ATTRIBUTE):
+        source = _attribute_of(source, entry or {}) or source
+    failure = Failure(words.kind, source, differences, words.text, missing=words.missing)
     return explained(failure, entry or {}, new)
+
+
+def _attribute_of(source: str, entry: Wanted) -> str:
+    """The attribute of a name that is not there: Dynamo says of some only which name lacks it.
+    Empty: it is not the name of a whole, or the entry asks for more than one."""
+    path = path_of(source)
+    if path is None or path.steps:
+        return ""
+    asked = {
+        each
+        for each, _ in entry
+        if (of := path_of(each)) is not None and of.steps and of.before == path
+    }
+    return asked.pop() if len(asked) == 1 else ""
 
 
 def explained(failure: Failure, entry: Wanted, new: Wanted) -> Failure:

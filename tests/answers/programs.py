@@ -13,6 +13,7 @@ from tests.answers import (  # noqa: F401
     fresh,
     guarded,
     guarded_state,
+    handed_over,
     left_free,
     measured,
     named,

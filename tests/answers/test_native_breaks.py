@@ -90,6 +90,7 @@ OTHERWISE = {
     "cropped_at_random": "the line is a library's: take what `",
     "cut_where_a_tensor_says": "keep the value a tensor",
     "kept_elsewhere_on_the_way": "the line is a library's: take what `",
+    "rolled_at_random": "the line is a library's: take what `",
 }
 """What it advises instead where the bench's advice is of a setting that it does not heed (those on
 what is printed, on recurrent modules, gradients and hooks), or of what it does in another way: it
