@@ -108,6 +108,7 @@ IN_ANALYSIS = {
     "decisions.py": {
         "_after": "CPython's names of instructions",
         "decides_by_size": "CPython's names of instructions",
+        "is_behind_a_jump": "CPython's names of instructions",
         "is_returned": "CPython's names of instructions",
         "decides": "CPython's names of instructions",
         "_raises": "CPython's names of instructions",
@@ -144,6 +145,7 @@ IN_ANALYSIS = {
     "failure_changes.py": {
         "": "torch's message",
         "_bounds": "the compiler's: a source",
+        "_combined": "the path of a file",
         "_clause": "CPython's names of instructions",
         "_suggested": "torch's message",
         "_devices": "torch's message, and the compiler's: a source",
@@ -263,6 +265,7 @@ IN_ANALYSIS = {
         "closed_over": "torch's sources",
         "_cell": "torch's sources",
     },
+    "kept_or_handed.py": {"have": "torch's sources"},
     "kind_rules.py": {
         "": "the recording's own: the name of an attribute",
         "_dtype": "torch's dtypes",
@@ -277,7 +280,6 @@ IN_ANALYSIS = {
         "_attributes": "torch's sources",
         "_code_again": "torch's sources",
         "_few_objects": "torch's sources",
-        "have": "torch's sources",
         "_reached": "torch's sources",
         "_length": "torch's sources",
         "_read_of": "torch's sources",
@@ -402,7 +404,6 @@ IN_ANALYSIS = {
         "installed": "torch's sources",
         "_no_longer_one": "the compiler's: a guard's code",
         "said_failure": "the compiler's: why an entry did not match",
-        "_attribute_of": "the compiler's: a source",
     },
     "told_once.py": {"told_once": "ours: the id that a title begins with"},
     "trace_formats.py": {"_text": "any name, put on one line"},

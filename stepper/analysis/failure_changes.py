@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import itertools
+import os
 import re
 from collections.abc import Callable
 
@@ -22,14 +23,16 @@ from stepper.analysis.handed_on import spelled_inside
 from stepper.analysis.recompile_advice import REFUSED, advice_against
 from stepper.analysis.recompiles import apart, changes_of, failed_checks
 from stepper.analysis.shapes import Size
-from stepper.analysis.sites import program_line
+from stepper.analysis.sites import program_line, site_at
 from stepper.analysis.sources import path_of
 from stepper.client.text import place_text, source_line
+from stepper.model.break_words import kinds_of
 from stepper.model.failure import FailedStage
 from stepper.model.program import Code, Instruction
 from stepper.model.shapes import ShapeStepKind, Why
-from stepper.model.trace import headline
+from stepper.model.trace import GraphBreak, headline
 from stepper.recording.reader import Recording
+from stepper.support import break_kinds
 from stepper.support.pythons_own import is_installed
 
 _UNSUPPORTED = "Unsupported"
@@ -54,6 +57,7 @@ _DEPENDS_ON_DATA = "data-dependent expression"
 _NOT_FAKE = "Please convert all Tensors to FakeTensors first"
 _DEVICES = re.compile(r"found (?:two different|at least two) devices")
 _MODULE = "NNModuleVariable"
+_SCANNING = os.path.join("torch", "_higher_order_ops", "associative_scan.py")
 _OF_NUMPY = "NumpyNdarrayVariable"
 
 Rule = Callable[[Recording, Failed], Remedy | None]
@@ -68,13 +72,34 @@ def change_of(recording: Recording, failed: Failed) -> Remedy | None:
 
 def _broken(recording: Recording, failed: Failed) -> Remedy | None:
     """A graph break that is an error here."""
+    found = _break_of(recording, failed)
+    return None if found is None else advised(facts_of(recording, found))
+
+
+def _break_of(recording: Recording, failed: Failed) -> GraphBreak | None:
+    """The graph break that is the error; None: it is none."""
     if failed.translation is None or failed.failure.stage is not FailedStage.TRACING:
         return None
     attempts = {attempt.id for attempt in recording.attempts(failed.translation.id)}
     of_it = [each for each in recording.graph_breaks() if each.attempt in attempts]
-    if not of_it or of_it[-1].resumes:
+    return of_it[-1] if of_it and not of_it[-1].resumes else None
+
+
+def _leaf_returned(recording: Recording, failed: Failed) -> Remedy | None:
+    """What comes of a tensor of which requires_grad_ was called is returned: Dynamo breaks at the
+    return, and the call is in the graph."""
+    found = _break_of(recording, failed)
+    if found is None or kinds_of(found)[0] != break_kinds.LEAF_RETURNED:
         return None
-    return advised(facts_of(recording, of_it[-1]))
+    for node in recording.nodes(None, attempt=found.attempt):
+        site = site_at(recording, node.moment) if node.target == "requires_grad_" else None
+        if site is not None:
+            where = place_text(site.line.place, recording.facts.cwd)
+            return Remedy.telling(
+                f"{where} calls requires_grad_ of what is computed, and what comes of that is "
+                "returned: call it before the compiled function, or return what is detached"
+            )
+    return None
 
 
 def _fixed(recording: Recording, failed: Failed) -> Remedy | None:
@@ -404,6 +429,18 @@ def _faked(recording: Recording, failed: Failed) -> Remedy | None:
     return None
 
 
+def _combined(recording: Recording, failed: Failed) -> Remedy | None:
+    """torch's associative_scan fails on what its function returns, or within it."""
+    inside = failed.inside
+    if inside is None or not inside.line.place.filename.endswith(_SCANNING):
+        return None
+    return Remedy(
+        "associative_scan calls its function with the halves of each tensor and joins what that "
+        "returns: let it return as many tensors, each with the shape and the dtype of what it is "
+        "given, whatever the length along dim"
+    )
+
+
 def _not_fake(recording: Recording, failed: Failed) -> Remedy | None:
     """A tensor with data is computed with where there are only fake ones."""
     if _NOT_FAKE not in failed.failure.message:
@@ -459,6 +496,7 @@ def _if_told(remedy: Remedy, *words: str) -> Rule:
 RULES: dict[str, Rule] = {
     "faked": _faked,
     "not fake": _not_fake,
+    "leaf returned": _leaf_returned,
     "graph break": _broken,
     "caught": _caught,
     "fixed size": _fixed,
@@ -575,6 +613,8 @@ RULES: dict[str, Rule] = {
         Remedy("call it before the compiled function: it is not allowed inside"),
         "Attempt to trace forbidden callable",
     ),
+    # The sizes of what torch's associative_scan cuts and joins by itself.
+    "combined": _combined,
     "fake behind": change_of_fake,
 }
 """In the order in which they are asked."""

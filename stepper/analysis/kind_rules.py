@@ -14,6 +14,7 @@ from stepper.analysis.advice import Advice, Changing, Rule
 from stepper.analysis.break_places import left_to_python
 from stepper.analysis.check_index import whose_key_is_told
 from stepper.analysis.dtypes import shared_dtype
+from stepper.analysis.kept_or_handed import changed_by_itself, have
 from stepper.analysis.origins import Origin
 from stepper.analysis.reasons import NEXT, PLACEMENTS, SPEC
 from stepper.analysis.recompile_series import Series
@@ -216,39 +217,6 @@ def entry_for_none(it: Changing) -> str:
     )
 
 
-def changed_by_itself(it: Changing) -> str:
-    """What is said of a container that the compiled function changes; empty: it does not."""
-    effect = it.changed_inside
-    if effect is None:
-        return ""
-    more = (
-        " More is put in from call to call than that, which takes entries as well: hand over what "
-        "is read of it instead."
-    )
-    itself = (
-        f"{it.spell(effect.name)} is changed by the compiled function itself"
-        f"{it.place_inside(effect)}"
-    )
-    if _may_be_another(it):
-        return (
-            f"{itself}, and the next call finds it so where it is handed the same one: do that "
-            "outside of the compiled function, with what it returns. Where each call has one of "
-            "its own, hand it over always with as much in it."
-        )
-    return (
-        f"{itself}, and the next call finds it so: do that outside of the "
-        "compiled function, with what it returns, or have all of it there before the first call."
-        + more
-        * it.grows_by_more
-    )
-
-
-def _may_be_another(it: Changing) -> bool:
-    """Whether the function is handed it over: which calls have the same one, is not recorded."""
-    path = path_of(it.series.source)
-    return path is not None and not path.steps and have(it) == "hand over"
-
-
 def _length(it: Changing) -> str:
     first = it.name == "self.state" and it.series.values[0] == 0
     if _OPTIMIZER in it.history.filename and (first or it.name.startswith("list(self.state.")):
@@ -316,23 +284,6 @@ def _takes_keywords(it: Changing) -> bool:
     body = next(filter(None, lines), 0)
     head = "\n".join(code.source[: max(1, body - code.source_first_line)])
     return re.search(rf"\*\*\s*{it.series.source}\b", head) is not None
-
-
-def have(it: Changing) -> str:
-    """What a program does with a value: nobody hands over a part of `self`, or of a global, or what
-    a function has from the one around it."""
-    path = path_of(it.name)
-    own = path is not None and path.root == "self" and path.steps
-    there = it.series.source.startswith("G[") or _CLOSURE in it.series.source or _from_around(it)
-    return "keep" if own or there else "hand over"
-
-
-def _from_around(it: Changing) -> bool:
-    """Whether the function has it, or what it is a part of, from the function around it."""
-    path = path_of(it.name)
-    rows = it.recording.code(it.history.code).instructions
-    ways = {row.opname for row in rows if path is not None and row.argrepr == path.root}
-    return "LOAD_DEREF" in ways and "MAKE_CELL" not in ways
 
 
 def _each_object(it: Changing) -> str:

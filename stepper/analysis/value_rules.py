@@ -20,11 +20,10 @@ import msgspec
 from stepper.analysis.advice import Advice, Changing, Rule, compiler
 from stepper.analysis.broken import COUNTS, DECIDES, FINDS
 from stepper.analysis.guarded_names import CONTENT
+from stepper.analysis.kept_or_handed import changed_by_itself, have
 from stepper.analysis.kind_rules import (
-    changed_by_itself,
     each_by_itself,
     entry_for_none,
-    have,
 )
 from stepper.analysis.needed import needed_by, use_at
 from stepper.analysis.origins import Origin

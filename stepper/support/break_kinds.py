@@ -40,6 +40,7 @@ RECURRENT = "Attempted to wrap RNN, GRU, or LSTM"
 OF_ARRAY = "Unsupported ndarray method call"
 OPAQUE = "An opaque object was created in the middle of the program."
 
+LEAF_RETURNED = "returning intermediate with requires_grad_()"
 NOT_RETURNED = "autograd.Function.apply: mark_dirty input not returned"
 OF_TENSORS = {
     **dict.fromkeys(("item", "tolist", "__int__", "__float__", "__index__", "__complex__"), ITEM),

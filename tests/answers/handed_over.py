@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 from torch.func import functional_call
+from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
 
 from tests.answers.cases import Run, case
 
@@ -43,7 +44,7 @@ def weights_in_another_order(run: Run) -> None:
     cause="length of kept grows: 0, 2, 3",
     advice="kept is changed by the compiled function itself at tests/answers/handed_over.py:",
     counts=(3, 1),
-    never=("before the first call",),
+    never=("and the next call finds it so:",),
 )  # fmt: skip
 def kept_in_a_list_of_each_call(run: Run) -> None:
     @run.compile
@@ -140,21 +141,24 @@ def rolled_at_random(run: Run) -> None:
 
 @case(
     "", "why-break",
-    cause=("Tensor.item()", "AveragedModel.update_parameters"),
-    advice="",
-    counts=(0, 0),
+    cause="Tensor.item()",
+    advice="the line is a library's: take what `average.update_parameters(layer)",
+    counts=(2, 1),
     never=("capture_scalar_outputs = True",),
-    function="AveragedModel.update_parameters",
 )  # fmt: skip
 def average_that_decides(run: Run) -> None:
-    """It asks whether it has averaged anything yet, by a tensor."""
-    from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
-
+    """It asks by a tensor whether it has averaged anything yet."""
     layer = torch.nn.Linear(4, 4)
     average = AveragedModel(layer, multi_avg_fn=get_ema_multi_avg_fn(0.9))
-    compiled = run.compile(average.update_parameters)
-    for _ in range(2):
-        compiled(layer)
+
+    @run.compile
+    def averaged(x: Any) -> Any:
+        y = x * 2
+        if not run.remedied:
+            average.update_parameters(layer)  # cause
+        return y + 1
+
+    averaged(ones(3))
 
 
 @case(

@@ -22,6 +22,7 @@ from tests.answers import (  # noqa: F401
     own_lines,
     rare_breaks,
     recompiles,
+    refused_whole,
     reported_breaks,
     reported_failures,
     reported_recompiles,
