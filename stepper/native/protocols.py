@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from stepper.native.guards.scope import GlobalState
     from stepper.native.polyfills import Polyfill
     from stepper.native.source import GuardSource, Source
+    from stepper.native.tracing.random_draws import Drawn
     from stepper.native.tracing.side_effects import SideEffects, State
     from stepper.native.tracing.symbolic_shapes import SymbolicShapes
     from stepper.native.variables.base import Guards, VariableTracker
@@ -206,6 +207,10 @@ class Output(Protocol):
 
     def placeholder(self, source: Source, value: torch.Tensor) -> torch.fx.Proxy:
         """An input of the graph."""
+        ...
+
+    def draw(self, drawn: Drawn, example: float, guards: Guards) -> VariableTracker:
+        """A number that a generator of Python's gives, like this one, at each call another."""
         ...
 
     def symbolic_number(self, source: Source, value: float) -> VariableTracker | None:

@@ -42,6 +42,7 @@ from stepper.native.codegen.pycodegen import PyCodegen
 from stepper.native.exc import unimplemented
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import are_apart
+from stepper.native.tracing.random_draws import DRAWN, drawn_numbers
 from stepper.native.variables.tensor import storage_of
 from stepper.support.bytecode_package import Label, TryBegin, TryEnd
 
@@ -79,8 +80,11 @@ def finish(codegen: PyCodegen) -> None:
     graph_code: list[object] = []
     again = Label()
     whole = False
-    own, recovery = PyCodegen(tx), PyCodegen(tx)
+    own, recovery, drawing = PyCodegen(tx), PyCodegen(tx), PyCodegen(tx)
     output.remove_unused(nodes)
+    if output.drawn:
+        drawing.make(drawn_numbers, output.drawn)
+        drawing.store(drawing.own_name(DRAWN))
     if not output.is_empty:
         compiled = output.translation.compile_graph(nodes)
         arguments = [arg.source for arg in output.graphargs.values()]
@@ -93,15 +97,21 @@ def finish(codegen: PyCodegen) -> None:
             written = _written(output)
         alone = not output.beside and output.calls_program
         whole = bool(written) or not (output.mutates_inputs or alone)
-        saves = whole and bool(output.fake_mode.draws or written)
+        saves = whole and bool(output.fake_mode.draws or output.drawn or written)
         if saves:
             saving = PyCodegen(tx)
-            write_saving(saving, bool(output.fake_mode.draws), written)
+            generators = list({id(each[0]): each[0] for each in output.drawn}.values())
+            write_saving(saving, bool(output.fake_mode.draws), generators, written)
             write_letting_go(own)
             write_putting_back(recovery)
             graph_code = saving.output
+        if output.drawn:
+            recovery.emit("DELETE_FAST", recovery.own_name(DRAWN))
         begin = TryBegin(again, push_lasti=False, stack_depth=0)
+        graph_code += drawing.output
         graph_code += [begin, *own.output, TryEnd(begin)] if whole else own.output
+    else:
+        graph_code += drawing.output
     handler = (again, recovery.output) if whole else None
     body = [*graph_code, *codegen.output]
     code = assemble(tx.program, body, handler, codegen.entered)

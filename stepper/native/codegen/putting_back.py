@@ -8,6 +8,7 @@ write to inputs beside other changes of the program, where something could raise
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from stepper.native.versions import set_versions, version_of
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen
     from stepper.native.source import Source
+    from stepper.native.variables.base import VariableTracker
 
 
 class Before:
@@ -27,10 +29,14 @@ class Before:
 
     generators: the states of the default ones, the CPU's and those of CUDA devices in use; empty:
         the graph draws nothing.
+    of_python: those of Python's that have drawn for the graph, each with its state.
     inputs: those that the graph writes to, with what each holds and how often it was written to.
     """
 
-    def __init__(self, draws: bool, written: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self, draws: bool, drawing: Sequence[random.Random], written: Sequence[torch.Tensor]
+    ) -> None:
+        self.of_python = [(each, each.getstate()) for each in drawing]
         self.generators: list[torch.Tensor] = []
         if draws:
             self.generators = [torch.get_rng_state()]
@@ -45,14 +51,18 @@ class Before:
             torch.set_rng_state(self.generators[0])
             if len(self.generators) > 1:
                 torch.cuda.set_rng_state_all(self.generators[1:])
+        for generator, state in self.of_python:
+            generator.setstate(state)
         for each, held, version in self.inputs:
             if version is None or version_of(each) != version:
                 each.detach().copy_(held)
         set_versions([(each, v) for each, _, v in self.inputs if v is not None])
 
 
-def _before(draws: bool, *written: torch.Tensor) -> Before:
-    return Before(draws, written)
+def _before(
+    draws: bool, drawing: Sequence[random.Random], written: Sequence[torch.Tensor]
+) -> Before:
+    return Before(draws, drawing, written)
 
 
 def _put_back(before: Before) -> None:
@@ -74,9 +84,11 @@ for function in (call_with_versions, _before, _put_back, Before.__init__, Before
     _C.set_skip(function.__code__, "recursive")
 
 
-def write_saving(codegen: Codegen, draws: bool, written: list[Source]) -> None:
+def write_saving(
+    codegen: Codegen, draws: bool, drawing: list[VariableTracker], written: list[Source]
+) -> None:
     """Keep how it is, before the graph runs."""
-    codegen.make(_before, draws, *written)
+    codegen.make(_before, draws, drawing, written)
     codegen.store(codegen.own_name("before"))
 
 

@@ -29,6 +29,7 @@ from stepper.native.source import (
     Source,
     Written,
 )
+from stepper.native.tracing.random_draws import DRAWN
 from stepper.native.variables.base import (
     NullVariable,
     TrackedKey,
@@ -161,6 +162,8 @@ class PyCodegen:
         """Let go of what was kept on the way: the program's frame would not have it."""
         if self.graph_outputs:
             self.emit("DELETE_FAST", self.own_name("graph_out"))
+        if self.tx.output.drawn:
+            self.emit("DELETE_FAST", self.own_name(DRAWN))
         for number in range(1, self._temporaries + 1):
             self.emit("DELETE_FAST", self.own_name(f"tmp_{number}"))
 

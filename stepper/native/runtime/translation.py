@@ -310,7 +310,7 @@ class Translation:
     def _guard_aliasing(self) -> None:
         output = self.output
         inputs = output.graphargs.items()
-        tensors = [(node, arg) for node, arg in inputs if type(arg.example) is not int]
+        tensors = [(node, arg) for node, arg in inputs if isinstance(arg.example, torch.Tensor)]
         arrays = any(is_of_array(arg.source) for _, arg in tensors)
         if output.mutates_inputs and arrays and len(tensors) > 1:  # one may have another's memory
             raise SkipFrame("an operator that changes an input, beside an array")

@@ -24,14 +24,15 @@ import torch.fx
 
 from stepper._C import call_undisturbed
 from stepper.native.codegen.graph_names import CodeAsCaptured
+from stepper.native.codegen.resume_info import info_of
 from stepper.native.exc import RestartAnalysis, unimplemented
 from stepper.native.guards.class_dicts import Consulted, module_of
 from stepper.native.guards.guard import Guard
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import GlobalState
 from stepper.native.protocols import FirstCall, Found, GraphArg, Modes
-from stepper.native.source import GuardSource, Source
-from stepper.native.tracing.random_draws import NotingFakeTensorMode
+from stepper.native.source import CallSource, GetItemSource, GuardSource, LocalSource, Source
+from stepper.native.tracing.random_draws import DRAWN, Drawn, NotingFakeTensorMode, boxed
 from stepper.native.tracing.side_effects import SideEffects
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.tracing.symbolic_shapes import SymbolicShapes, Tracer
@@ -200,6 +201,8 @@ class OutputGraph:
         self.bodies: dict[str, torch.fx.GraphModule] = {}
         """Graphs that operators are given."""
         self._erased: set[torch.fx.Node] = set()
+        self.drawn: list[Drawn] = []
+        """What is drawn from generators of Python's, in order, before the graph runs."""
         self.called_first: dict[FirstCall, Found] = {}
         """First calls of functions that keep their results; see `variables.cached_function`."""
         self.consulted = Consulted()
@@ -343,6 +346,24 @@ class OutputGraph:
         self._storages.add(storage_of(fake))
         return proxy
 
+    def draw(self, drawn: Drawn, example: float, guards: Guards) -> SymNodeVariable:
+        """A number that a generator of Python's gives, like this one, at each call another."""
+        self.drawn.append(drawn)
+        self.trail.append(self.drawn.pop)
+        self.beside = True  # one that raises is followed by the program's own draws
+        self.side_effects.changes += 1
+        watcher = self.translation.watcher
+        if watcher.follows:
+            self._on_trail(watcher.acts(guards))
+        variable = LocalSource(info_of(self.translation.code).prefix + DRAWN)
+        source = GetItemSource(variable, len(self.drawn) - 1)
+        fake = self.fake_mode.from_tensor(boxed(example))
+        number = TensorVariable(self._input(CallSource(source, boxed), example, fake))
+        with self.shapes.with_scalars():
+            found = self.call("call_method", "item", [number], {})
+        assert isinstance(found, SymNodeVariable)
+        return found.with_fields(source=source, guards=guards)
+
     @lines_as_found
     def symbolic_number(self, source: Source, value: float) -> VariableTracker | None:
         """An input of the graph that is a number; None: it is to be a constant."""
@@ -419,6 +440,9 @@ class OutputGraph:
         versions = {key: version_of(value) for key, (value, _) in fakes.items()}
         draws = self.fake_mode.draws
         result = self._run_fake(op, target, fake_args, fake_kwargs)
+        if self.drawn and self.shapes.shape_env.deferred_runtime_asserts:
+            # What holds for the numbers of one call does not for those of the next.
+            raise unimplemented(f"{target}, where much depends on a number that is drawn")
         changed = [fakes[key][0] for key, v in versions.items() if version_of(fakes[key][0]) != v]
         if changed:
             self.altered += map(storage_of, changed)
@@ -616,7 +640,7 @@ class OutputGraph:
         changed = not all(each.is_repeated for each in self.side_effects.changed.values())
         written = self.altered or self.mutates_inputs
         transformed = self.transforms or self.inference != self.state.inference
-        return not (self.fake_mode.draws or written or changed or transformed)
+        return not (self.fake_mode.draws or self.drawn or written or changed or transformed)
 
     def may_prepare(self) -> bool:
         """Whether something can be done before the frame: it has to be one graph, and no mode is

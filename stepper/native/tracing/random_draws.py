@@ -1,14 +1,45 @@
 """Which graphs draw random numbers: operators say by a tag that they do, when they run on fake
-tensors."""
+tensors.
+
+What a generator of Python's draws, of which nobody knows the state, is no operator's: as in Dynamo,
+all such numbers of a frame are drawn before its graph, in the program's order, and are inputs.
+"""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 import torch
 
+from stepper import _C
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.versions import FakeTensorMode, arguments_of, take_fake_mode
+
+if TYPE_CHECKING:
+    from stepper.native.variables.base import VariableTracker
+
+Drawn = tuple["VariableTracker", Callable[..., float], tuple[object, ...], dict[str, object]]
+"""A generator, its method, and what that is given."""
+DRAWN = "drawn"
+"""The variable of the transformed code with what was drawn, behind the prefix of such."""
+
+
+def drawn_numbers(
+    calls: Iterable[tuple[object, Callable[..., float], tuple[object, ...], dict[str, object]]],
+) -> list[float]:
+    """What generators give, one after the other."""
+    return [method(generator, *args, **kwargs) for generator, method, args, kwargs in calls]
+
+
+def boxed(number: float) -> torch.Tensor:
+    """A tensor with this number as it is."""
+    kind = torch.float64 if type(number) is float else torch.int64
+    return torch.tensor(number, dtype=kind, device="cpu")
+
+
+for function in (drawn_numbers, boxed):
+    _C.set_skip(function.__code__, "recursive")
 
 
 class NotingFakeTensorMode(FakeTensorMode):  # type: ignore[no-untyped-call]  # torch leaves it untyped

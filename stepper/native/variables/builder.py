@@ -101,7 +101,7 @@ from stepper.native.variables.named_tuple import (
 from stepper.native.variables.nn_module import NNModuleVariable
 from stepper.native.variables.numpy_numbers import wrap_numpy
 from stepper.native.variables.partial import FunctoolsPartialVariable
-from stepper.native.variables.random_numbers import RandomVariable
+from stepper.native.variables.random_numbers import DRAWING, DrawingFunctionVariable, RandomVariable
 from stepper.native.variables.registry import RegistryVariable
 from stepper.native.variables.sets import SetVariable
 from stepper.native.variables.templates import InterpolationVariable, TemplateVariable
@@ -123,6 +123,7 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
     checkpoint: higher_order.HigherOrderVariable,
     collections.namedtuple: NamedTupleMakerVariable,
     APPLY_FUNCTION: ApplyVariable,
+    **dict.fromkeys(DRAWING, DrawingFunctionVariable),
     **dict.fromkeys(OF_TEXTS, BuiltinVariable),
 }
 """Functions of which it is known what they do when they are called."""

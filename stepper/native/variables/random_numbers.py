@@ -1,14 +1,16 @@
-"""Generators of Python's `random`, once they are seeded.
+"""Generators of Python's `random`.
 
 Their methods are written in Python, and are interpreted, but for those few that ask the generator
 itself. What these give follows from its state, which is known as soon as the frame has seeded it,
 or given it a state: it is kept like an attribute, and put into the generator when the frame is
-left. Of one that was seeded before nobody knows it: it is another one at each call.
+left. Of one that was seeded before nobody knows it: numbers that it gives are drawn before the
+graph, see `tracing.random_draws`, and what is chosen by one breaks the graph.
 """
 
 from __future__ import annotations
 
 import _random
+import random
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -19,9 +21,11 @@ from stepper.native.variables.builtin_methods import METHODS_OF_C, KnownCallVari
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.exceptions import observed_error
 from stepper.native.variables.folding import wrap_constant
+from stepper.native.variables.functions import UserFunctionVariable
 from stepper.native.variables.new_object import KEEPING_MORE, NewObjectVariable
 from stepper.native.variables.user_defined import UserDefinedObjectVariable
 from stepper.support import break_kinds
+from stepper.support.words import one_of
 from stepper.uncompiled import keep_out
 
 if TYPE_CHECKING:
@@ -59,6 +63,10 @@ class RandomVariable(UserDefinedObjectVariable):
         given = [each.as_python_constant() for each in args]
         state = tx.output.side_effects.load_attr(self, _STATE)
         known = [type(each) for each in given] == [int] if name == "seed" else name == "setstate"
+        if name in ("random", "getrandbits") and state is None:
+            drawn = _draw(tx, vars(_random.Random)[name], self, args, kwargs)
+            if drawn is not None:
+                return drawn
         if kwargs or not (known or state):
             context = break_contexts.function_context(vars(_random.Random)[name])
             what = f"a state that is not known, method {name}"
@@ -77,6 +85,52 @@ class RandomVariable(UserDefinedObjectVariable):
 @tracker_class
 class NewRandomVariable(RandomVariable, NewObjectVariable):
     """A generator that the frame made."""
+
+
+class DrawingFunctionVariable(UserFunctionVariable):
+    """A method that gives a number of a generator, and is written in Python."""
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        method: Any = self.fn
+        drawn = _draw(tx, method, args[0], args[1:], kwargs) if args else None
+        return super().call_function(tx, args, kwargs) if drawn is None else drawn
+
+
+DRAWING: tuple[object, ...] = tuple(
+    vars(random.Random)[name]
+    for name in (
+        "randrange", "randint", "uniform", "triangular", "normalvariate", "expovariate",
+        "betavariate", "gammavariate",
+    )
+)  # fmt: skip
+_BITS = 62
+"""So many are surely an int64."""
+
+
+def _draw(
+    tx: Translator, method: Any, of: VariableTracker, args: Arguments, kwargs: Keywords
+) -> VariableTracker | None:
+    """A number that a method gives; None: it hangs on a state that is known, or raises an
+    exception, or is no plain number, or not known to be one."""
+    generator = tx.realize(of)
+    if type(generator) is not RandomVariable or type(generator.value) is not random.Random:
+        return None
+    given = [*args, *kwargs.values()]
+    stored = tx.output.side_effects.stored(generator) or tx.output.calls_program
+    if stored or not all(each.is_python_constant() for each in given):
+        return None
+    values = tuple(each.as_python_constant() for each in args)
+    named = {key: each.as_python_constant() for key, each in kwargs.items()}
+    numbers = [*values, *named.values()]
+    most = _BITS if method is vars(_random.Random)["getrandbits"] else 2**_BITS
+    if not all(one_of(type(each), (int, float)) and abs(each) <= most for each in numbers):
+        return None
+    try:
+        example = method(random.Random(0), *values, **named)
+    except Exception:
+        return None
+    guards = VariableTracker.propagate(generator, given)["guards"]
+    return tx.output.draw((generator, method, values, named), example, guards)
 
 
 KEEPING_MORE.append((_random.Random, NewRandomVariable))

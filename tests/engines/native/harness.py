@@ -6,6 +6,7 @@ import contextlib
 import copy
 import inspect
 import io
+import random
 import traceback
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -44,6 +45,7 @@ def outcome(
     before = dict(namespace or {})
     printed = io.StringIO()
     found: dict[str, Any] = {"raised": None, "result": None}
+    random.seed(0)
     with contextlib.redirect_stdout(printed):
         try:
             found["result"] = function(*args)
@@ -52,6 +54,7 @@ def outcome(
             lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__)]
             found["line"] = lines[-1]
     found["printed"] = printed.getvalue()
+    found["drawn next"] = random.random()
     found["arguments"] = args
     found["namespace"] = {
         key: value for key, value in (namespace or {}).items() if type(value) is int

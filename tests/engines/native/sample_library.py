@@ -360,7 +360,26 @@ def texts_and_bytes(x):
     return x * int(parts["at"]), "abz".translate(table), parts, struct.unpack("<ih", packed)
 
 
-# --- random numbers, once there is a seed
+# --- random numbers, of a generator that others have seeded, and once there is a seed
+
+
+@sample(T(3))
+def numbers_of_chance(x):
+    number = random.randint(2, 9)
+    return (x + number) * random.uniform(1, 2) + random.random(), number
+
+
+@sample(T(3))
+def numbers_of_chance_across_a_break(x):
+    y = x * random.random()
+    print("between")
+    return y + random.randrange(0, 10, 2)
+
+
+@sample(T(3))
+def sizes_of_chance(x):
+    rows, columns = random.randint(2, 4), random.randint(2, 4)
+    return x * 2, torch.ones(rows, columns).sum()
 
 
 @sample(T(3))
