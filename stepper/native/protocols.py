@@ -106,6 +106,7 @@ class Output(Protocol):
     state: GlobalState
     grad_enabled: bool
     inference: bool
+    overrides_off: bool
     altered: list[int]
     lets_go: bool
     holds_weakly: bool
@@ -167,6 +168,9 @@ class Output(Protocol):
         ...
 
     def end_transform(self, end: Callable[[], object]) -> None:
+        """See `tracing.output_graph.OutputGraph`."""
+
+    def set_overrides_off(self, off: bool) -> None:
         """See `tracing.output_graph.OutputGraph`."""
 
     def erase(self, node: torch.fx.Node) -> None:

@@ -189,6 +189,13 @@ def saves_with_hooks() -> bool:
     return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
 
 
+NO_OVERRIDE: object = torch._C._disabled_torch_function_impl
+"""What a class has as `__torch_function__` that is not asked."""
+NO_DISPATCH: object = vars(torch.Tensor)["__torch_dispatch__"]
+DEFAULT_OVERRIDE: Any = vars(torch.Tensor)["__torch_function__"].__func__
+OVERRIDES_OFF: Any = torch._C.DisableTorchFunctionSubclass
+
+
 def without_overrides() -> AbstractContextManager[None]:
     """While it lasts, `__torch_function__` of a tensor's class is not called."""
     found: AbstractContextManager[None] = torch._C.DisableTorchFunctionSubclass()

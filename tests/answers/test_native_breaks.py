@@ -32,7 +32,7 @@ UNBROKEN = frozenset(
         "made_by_its_metaclass", "mapped_autograd_function", "mapped_from_outside",
         "mode_of_inference", "mode_that_a_stack_enters", "namespace_made_inside",
         "numpy_turned_off", "observed_by_torch", "only_steps_of_an_optimizer",
-        "printed_in_a_backward", "raised_on_data", "random_in_place",
+        "printed_in_a_backward", "raised_on_data", "random_in_place", "random_number",
         "shape_changed_in_place", "size_written_by_percent",
         "sparse_inside", "sum_of_what_came_before", "tokens_that_come_by_and_by",
     }
@@ -87,7 +87,6 @@ OTHERWISE = {
     "generator_forked_inside": "the line is a library's: take what `",
     "noise_by_a_generator_of_numpy": "the compiler has no model of what the line does with the ob",
     "reduced_meanwhile": "the line is a library's: take what `",
-    "cropped_at_random": "the line is a library's: take what `",
     "cut_where_a_tensor_says": "keep the value a tensor",
     "kept_elsewhere_on_the_way": "the line is a library's: take what `",
     "rolled_at_random": "the line is a library's: take what `",

@@ -189,6 +189,8 @@ class OutputGraph:
         self.spent = 0
         """Instructions interpreted, and items made, so far."""
         self.grad_enabled = state.grad_enabled
+        self.overrides_off = False
+        """Whether the classes of tensors are not asked what operations give."""
         self.inference = state.inference
         """Whether inference mode is active. Operators run on fake tensors outside of it."""
         self.modes: Modes = ()
@@ -362,6 +364,7 @@ class OutputGraph:
         with self.shapes.with_scalars():
             found = self.call("call_method", "item", [number], {})
         assert isinstance(found, SymNodeVariable)
+        found.proxy.node.meta["drawn"] = True
         return found.with_fields(source=source, guards=guards)
 
     @lines_as_found
@@ -442,7 +445,8 @@ class OutputGraph:
         result = self._run_fake(op, target, fake_args, fake_kwargs)
         if self.drawn and self.shapes.shape_env.deferred_runtime_asserts:
             # What holds for the numbers of one call does not for those of the next.
-            raise unimplemented(f"{target}, where much depends on a number that is drawn")
+            reason = f"{getattr(target, '__name__', target)} by a number that is drawn"
+            raise unimplemented(reason, "draw it before the compiled function, and hand it over")
         changed = [fakes[key][0] for key, v in versions.items() if version_of(fakes[key][0]) != v]
         if changed:
             self.altered += map(storage_of, changed)
@@ -561,6 +565,11 @@ class OutputGraph:
         before, self.transforms = self.transforms, layers
         self.side_effects.changes += 1
         self.trail.append(lambda: setattr(self, "transforms", before))
+
+    def set_overrides_off(self, off: bool) -> None:
+        """The classes of tensors are asked from here on, or are not."""
+        before, self.overrides_off = self.overrides_off, off
+        self.trail.append(lambda: setattr(self, "overrides_off", before))
 
     def note_node(self, node: torch.fx.Node, value: object, guards: Guards) -> None:
         """A node was made, gives this on fake tensors, and depends on these guards."""

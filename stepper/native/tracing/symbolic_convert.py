@@ -61,6 +61,7 @@ from stepper.native.variables.exceptions import (
 from stepper.native.variables.functions import CellVariable, UserFunctionVariable
 from stepper.native.variables.generators import LocalGeneratorObjectVariable
 from stepper.native.variables.lists import BaseListVariable, SliceVariable, TupleVariable
+from stepper.native.variables.tensor_subclass import dispatched
 from stepper.support import break_kinds
 
 if TYPE_CHECKING:
@@ -163,6 +164,8 @@ class InstructionTranslatorBase(Instructions):
         self, op: str, target: object, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """Add an operation to the graph."""
+        if (answered := dispatched(self, op, target, args, kwargs)) is not None:
+            return answered
         args = [self._for_graph(arg) for arg in args]
         kwargs = {key: self._for_graph(arg) for key, arg in kwargs.items()}
         output = self.output

@@ -44,7 +44,7 @@ from stepper.native.source import (
     viewed,
 )
 from stepper.native.variables import builtin_objects as _of_objects  # noqa: F401  # it says what builtins do
-from stepper.native.variables import ctx_manager, higher_order
+from stepper.native.variables import ctx_manager, higher_order, tensor_subclass
 from stepper.native.variables import torch as torch_functions
 from stepper.native.variables.autograd_function import APPLY_FUNCTION, ApplyVariable
 from stepper.native.variables.base import (
@@ -124,6 +124,7 @@ _FUNCTIONS: dict[Any, Callable[..., VariableTracker]] = {
     collections.namedtuple: NamedTupleMakerVariable,
     APPLY_FUNCTION: ApplyVariable,
     **dict.fromkeys(DRAWING, DrawingFunctionVariable),
+    **tensor_subclass.OVERRIDES,
     **dict.fromkeys(OF_TEXTS, BuiltinVariable),
 }
 """Functions of which it is known what they do when they are called."""
@@ -257,6 +258,9 @@ class VariableBuilder:
             if kind is fixed.kind:
                 guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
                 return fixed.wrap(self.tx, self.source, value, guards)
+        if tensor_subclass.is_only_derived(kind) and _is_strided(value):
+            guards = self.install_guards(GuardBuilder.TYPE_MATCH, value)
+            return tensor_subclass.existing(self.tx, value, self.source, guards)
         if is_plain_member(value):
             return self._made(EnumVariable, GuardBuilder.ID_MATCH, value, value)
         if is_number_member(value) or is_number_flag(value):
@@ -383,7 +387,7 @@ class VariableBuilder:
         )  # fmt: skip
 
     def _wrap_tensor(self, value: torch.Tensor) -> VariableTracker:
-        if value.is_quantized or value.is_nested or value.layout != torch.strided:
+        if not _is_strided(value):
             return self._made(UserDefinedObjectVariable, GuardBuilder.TYPE_MATCH, value, value)
         require(self.tx.output, type(value), "__getattribute__", "__getattr__")
         plain = not (value.requires_grad or value.is_conj() or value.is_neg())
@@ -459,6 +463,11 @@ class VariableBuilder:
         )
 
 
+def _is_strided(value: torch.Tensor) -> bool:
+    """Whether it is a tensor with plain data."""
+    return not (value.is_quantized or value.is_nested or value.layout != torch.strided)
+
+
 def _is_plain_parameter(kind: type) -> bool:
     """Whether objects of a class are parameters to everybody: it adds names to `Parameter`, and has
     nothing else for those that this has."""
@@ -474,6 +483,7 @@ def _is_plain_parameter(kind: type) -> bool:
 
 _OF_ALL_CLASSES = frozenset(vars(type("_", (), {}))) | {
     "__annotations__", "__annotate_func__", "__annotations_cache__", "__new__", "__init__",
+    "__deepcopy__", "__repr__", "__reduce_ex__",
     "__orig_bases__", "__parameters__", "__firstlineno__", "__static_attributes__",
 }  # fmt: skip
 """Names that a class has anyway, or that are of no concern where its objects are there already."""

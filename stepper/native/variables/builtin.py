@@ -751,7 +751,8 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
     check = getattr(owner, "has_attribute", None)
     if check is not None:
         return bool(check(tx, name))
-    if isinstance(owner, BuiltinVariable) and isinstance(owner.fn, type):  # nobody changes those
+    if isinstance(owner, BuiltinVariable) and not isinstance(owner.fn, types.FunctionType):
+        # Nobody changes those.
         return hasattr(owner.fn, name)
     if isinstance(owner, ConstantVariable):  # some say more than their classes have: unions
         return hasattr(owner.value, name)

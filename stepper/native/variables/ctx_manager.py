@@ -29,6 +29,7 @@ from stepper.native.variables.base import (
 from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.versions import (
+    OVERRIDES_OFF,
     TRANSFORMS,
     autocast_arguments,
     autocast_before,
@@ -74,7 +75,7 @@ _OF_CONTEXTS = ("__new__", "__init__", "__enter__", "__exit__")
 
 def is_mode(output: Output, value: type) -> bool:
     """Whether a class is of contexts that the graph enters and leaves, as torch has it."""
-    return value is not torch.device and _is_among(output, value, MODES)
+    return value is not torch.device and _is_among(output, value, (*MODES, OVERRIDES_OFF))
 
 
 def context_function(output: Output, value: types.FunctionType) -> VariableTracker | None:
@@ -147,6 +148,8 @@ class ModeClassVariable(VariableTracker):
         return str(self.value.__qualname__)
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        if self.value is OVERRIDES_OFF and not args and not kwargs:
+            return OverridesOffVariable(self.value, (), guards=self.guards)
         if self.value in TRANSFORMS and not kwargs:
             proxies = [arg.as_proxy() for arg in args]
             nodes = tuple(getattr(proxy, "node", proxy) for proxy in proxies)
@@ -284,6 +287,20 @@ class TransformVariable(ModeVariable):
 
         exit = ExitVariable(leave, guards=self.guards)
         return exit, ConstantVariable(level, guards=self.guards)
+
+
+class OverridesOffVariable(ModeVariable):
+    """A context in which the classes of tensors are not asked what operations give."""
+
+    def enter(self, tx: Translator) -> tuple[ExitVariable, VariableTracker]:
+        before = tx.output.overrides_off
+        tx.output.set_overrides_off(True)
+
+        def leave(tx: Translator) -> None:
+            tx.output.set_overrides_off(before)
+
+        exit = ExitVariable(leave, guards=self.guards)
+        return exit, ConstantVariable(None, guards=self.guards)
 
 
 @tracker_class

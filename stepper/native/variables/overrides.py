@@ -33,6 +33,9 @@ def given_to_torch(tx: Translator, args: Arguments) -> Iterator[VariableTracker]
     for each in map(tx.realize, args):
         if isinstance(each, BaseListVariable):
             yield from given_to_torch(tx, each.items)
+        elif isinstance(each, TensorVariable):
+            if each.asks(tx):
+                yield each
         elif isinstance(each, UserDefinedObjectVariable) and has(each.python_type(), OVERRIDE):
             yield each
 
@@ -69,7 +72,7 @@ def ask_objects(
     for each in asked:
         if type(lookup(each.python_type(), OVERRIDE)) is not classmethod:
             raise each.refuse("a plain method as __torch_function__, of which torch warns,")
-        said = each.var_getattr(tx, OVERRIDE).call_function(tx, [*given], {})
+        said = tx.class_variable(each).var_getattr(tx, OVERRIDE).call_function(tx, [*given], {})
         if not (isinstance(said, ConstantVariable) and said.value is NotImplemented):
             return said.with_guards(function.guards)
     raise function.refuse("a call that no __torch_function__ answers")
@@ -79,7 +82,7 @@ def handled(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracke
     """What `torch.overrides.handle_torch_function` gives."""
     function, given, *others = args
     relevant = in_order_of_classes(tx, given.unpack(tx))
-    asked = [each for each in relevant if not isinstance(each, TensorVariable)]
+    asked = [e for e in relevant if not isinstance(e, TensorVariable) or e.asks(tx)]
     return ask_objects(tx, relevant, asked, function, others, kwargs)
 
 

@@ -26,6 +26,7 @@ from stepper.support import break_kinds
 from stepper.support.words import one_of
 
 Asked = TypeVar("Asked")
+_DRAW_BEFORE = "draw it before the compiled function, and hand over what is decided by it"
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -135,6 +136,8 @@ class SymNodeVariable(VariableTracker):
             return kind(self.sym_num)
         except GuardOnDataDependentSymNode as error:
             reason = f"{self.describe()} is not known before the graph runs"
+            if any("drawn" in node.meta for node in self._computed_of()):
+                raise unimplemented(reason, _DRAW_BEFORE) from None
             hint = "say what holds for it with torch._check"
             said = str(error).strip().partition("\n")[0]
             branches = self.python_type() is bool

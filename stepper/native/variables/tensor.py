@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+import types
 from collections import Counter
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -10,7 +11,7 @@ import torch
 
 from stepper.native import break_contexts
 from stepper.native.exc import NativeError, unimplemented
-from stepper.native.guards.class_dicts import find, has, lookup
+from stepper.native.guards.class_dicts import MISSING, find, has, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.of_torch import require_function
 from stepper.native.guards.originals import require
@@ -165,6 +166,10 @@ class TensorVariable(VariableTracker):
         name = self.source.name() if self.source is not None else self.proxy.node.name
         return f"tensor {name}"
 
+    def asks(self, tx: Translator) -> bool:
+        """Whether its class is asked what an operation gives, by a `__torch_function__`."""
+        return False
+
     def truth(self, tx: Translator) -> bool:
         reason = f"the truth of {self.describe()} needs the data"
         hint = "decide on tensors with torch.where (both sides computed)"
@@ -195,6 +200,9 @@ class TensorVariable(VariableTracker):
         raise unimplemented(reason, _KEEP_IT, kind=break_kinds.ITEM)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        found = lookup(self.class_type, name)
+        if found is not MISSING and not has(torch.nn.Parameter, name):
+            return self._of_class(tx, name, found)
         require(tx.output, self.class_type, "__getattribute__", name)
         if name == "shape":
             return self._measure(tx, "size", [])
@@ -217,6 +225,16 @@ class TensorVariable(VariableTracker):
         if arg is None or has(self.class_type, name):
             raise self.refuse(f"attribute {name}")
         return tx.build(AttrSource(arg.source, name), arg.example.__dict__[name])
+
+    def _of_class(self, tx: Translator, name: str, found: object) -> VariableTracker:
+        """What its own class has under a name."""
+        cls = tx.class_variable(self)
+        if type(found) is property:
+            getter = AttrSource(AttrSource(cls._source(), name), "fget")
+            return tx.build(getter, found.fget).call_function(tx, [self], {})
+        made = cls.var_getattr(tx, name)
+        bound = made.bound_to(self) if type(found) is types.FunctionType else None
+        return bound or made
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
         require(tx.output, self.class_type, "__setattr__", name)
@@ -338,6 +356,10 @@ class TensorVariable(VariableTracker):
 
             require(tx.output, self.class_type, name)
             return register_hook(tx, self, tx.realize(args[0]))
+        if name == "as_subclass" and len(args) == 1 and not kwargs:
+            from stepper.native.variables.tensor_subclass import with_class
+
+            return with_class(self, args[0].as_python_constant())
         counts = tx.f_code.co_filename.startswith(OPTIMIZERS)  # its steps, in tensors
         scalars = (tx.output.shapes.scalars or counts) and not (args or kwargs)
         if name in ("item", "tolist") and scalars:

@@ -14,7 +14,6 @@ import torch.nn.functional
 
 from stepper.native import versions
 from stepper.native.exc import unimplemented
-from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.guards.scope import is_immortal
 from stepper.native.library import OPTIMIZERS, TORCH
@@ -315,8 +314,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
     ) -> VariableTracker:
         if "has_torch_function" in self.value.__name__ and args and not kwargs:
             asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
-            others = (each for each in asked if not isinstance(each, TensorVariable))
-            found = any(has(each.python_type(), OVERRIDE) for each in others)
+            found = any(overrides.given_to_torch(tx, [*asked]))
             return ConstantVariable(found and tx.output.state.torch_function, **options)
         about = self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like
         if about and len(args) == 1 and not kwargs:
@@ -329,6 +327,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
             if any(each.python_type() is not int for each in sizes):
                 raise self.refuse("a call with these sizes")
             return SizeVariable(sizes, **options)
+        if any(isinstance(arg, TensorVariable) and arg.asks(tx) for arg in args):
+            raise self.refuse("a call with a tensor whose class is asked")
         values = [
             arg.fake if isinstance(arg, TensorVariable) else arg.as_python_constant()
             for arg in args

@@ -44,6 +44,7 @@ from tests.engines.native import (
     sample_original,
     sample_protocols,
     sample_python,
+    sample_subclasses,
     sample_torch,
 )
 from tests.engines.native.harness import same
@@ -163,7 +164,7 @@ def all_programs() -> list[Program]:
         ("protocols", samples_of(sample_protocols)),
         ("everyday code", samples_of(sample_everyday, sample_modes)),
         ("python around tensors", samples_of(sample_python, sample_classes, sample_library)),
-        ("parts of torch", samples_of(sample_torch)),
+        ("parts of torch", samples_of(sample_torch, sample_subclasses)),
         ("as in the first tests", samples_of(sample_original)),
         (
             "in more ways",

@@ -1,0 +1,321 @@
+"""Tensors of classes derived from `torch.Tensor` that keep no data of their own.
+
+Each is a plain tensor, an alias of its data, that has a class: the graph sees the plain one. Who is
+asked what an operation with it gives is as in torch: the `__torch_function__` of its class, which
+is interpreted, down to torch's own. That does the operation with the plain tensors, and has what
+comes of it be of the class.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from typing import TYPE_CHECKING, Any
+
+import torch
+
+from stepper import _C
+from stepper.native.guards.class_dicts import MISSING, is_derived, lookup
+from stepper.native.guards.guard_builder import GuardBuilder
+from stepper.native.source import AttrSource, CallSource, ConstantSource, Source
+from stepper.native.variables import overrides
+from stepper.native.variables.base import (
+    Arguments,
+    Guards,
+    Keywords,
+    VariableTracker,
+    tracker_class,
+)
+from stepper.native.variables.constant import ConstantVariable
+from stepper.native.variables.dicts import ConstDictVariable
+from stepper.native.variables.exceptions import no_attribute
+from stepper.native.variables.functions import UserFunctionVariable
+from stepper.native.variables.lists import ListVariable, TupleVariable
+from stepper.native.variables.tensor import (
+    GraphOutputVariable,
+    StructSequenceVariable,
+    TensorVariable,
+    require_methods,
+)
+from stepper.native.variables.user_defined import UserDefinedClassVariable
+from stepper.native.versions import (
+    DEFAULT_OVERRIDE,
+    NO_DISPATCH,
+    NO_OVERRIDE,
+    TensorBase,
+    without_overrides,
+)
+from stepper.support.words import one_of
+
+if TYPE_CHECKING:
+    from stepper.native.protocols import Translator
+    from stepper.native.source import Recipe
+
+
+def bare_tensor(value: torch.Tensor) -> torch.Tensor:
+    """The plain tensor that has its data, and gives gradients to it."""
+    with without_overrides(), torch.enable_grad():
+        return value.as_subclass(torch.Tensor)
+
+
+def of_class(value: torch.Tensor, cls: type[torch.Tensor]) -> torch.Tensor:
+    """A tensor of a class, with the data of a plain one."""
+    with without_overrides():
+        return value.as_subclass(cls)
+
+
+for function in (bare_tensor, of_class):
+    _C.set_skip(function.__code__, "recursive")
+
+
+def is_only_derived(kind: type) -> bool:
+    """Whether tensors of a class are aliases of plain ones: nothing of theirs is asked below
+    `__torch_function__`, or when one is made or ends."""
+    return (
+        is_derived(kind, torch.Tensor)
+        and type(kind) is type(torch.Tensor)
+        and lookup(kind, "__torch_dispatch__") is NO_DISPATCH
+        and lookup(kind, "__torch_function__") is not NO_OVERRIDE
+        and not is_derived(kind, torch.nn.Parameter)
+        and lookup(kind, "__del__") is MISSING
+        and lookup(kind, "__setattr__") is lookup(torch.Tensor, "__setattr__")
+        and lookup(kind, "__getattribute__") is lookup(torch.Tensor, "__getattribute__")
+        and lookup(kind, "__getattr__") is MISSING
+    )
+
+
+def existing(
+    tx: Translator, value: torch.Tensor, source: Source, guards: Guards
+) -> VariableTracker:
+    """A tensor that was there before."""
+    bare = CallSource(source, bare_tensor)
+    example = bare_tensor(value)
+    proxy = tx.output.placeholder(bare, example)
+    guards |= tx.output.install_guard(bare, GuardBuilder.TENSOR_MATCH, example)
+    tx.output.note_key(source)
+    return SubclassTensorVariable(proxy, type(value), value, source=source, guards=guards)
+
+
+@tracker_class
+class SubclassTensorVariable(TensorVariable):
+    """One of them."""
+
+    is_made = True
+
+    value: torch.Tensor | None = None
+    """The tensor, if it was there before."""
+
+    def __post_init__(self) -> None:
+        self.identity = object()
+
+    def describe(self) -> str:
+        return f"{super().describe()} of class {self.class_type.__name__}"
+
+    def asks(self, tx: Translator) -> bool:
+        """Whether its class is asked what an operation gives."""
+        return tx.output.state.torch_function and not tx.output.overrides_off
+
+    def as_key(self, tx: Translator) -> Any:
+        raise self.refuse("use as a key")
+
+    def unpack(self, tx: Translator) -> list[VariableTracker]:
+        if self.asks(tx):
+            raise self.refuse("iteration")
+        return super().unpack(tx)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name == "__class__":
+            return tx.class_variable(self)
+        of_tensors = lookup(torch.Tensor, name)
+        found = lookup(self.class_type, name)
+        if found is MISSING:
+            return self._own_attribute(tx, name)
+        if found is not of_tensors:
+            return self._of_class(tx, name, found)
+        plain = type(of_tensors) is type(lookup(TensorBase, "shape")) or name in _COMPUTED
+        if plain and self.asks(tx):
+            arguments = [self, ConstantVariable(name)]
+            return tx.call_in_graph("call_function", getattr, arguments, {})
+        if name in _OF_OBJECTS:
+            raise self.refuse(f"attribute {name}")
+        return super().var_getattr(tx, name)
+
+    def _own_attribute(self, tx: Translator, name: str) -> VariableTracker:
+        """What was stored on the object itself."""
+        if self.has_attribute(tx, name):
+            held = AttrSource(self._source(), name)
+            return tx.build(held, vars(self.value)[name]).with_guards(self.guards)
+        raise no_attribute(self.class_type, name)
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        found = lookup(self.class_type, name)
+        if found is not MISSING and type(found) is not property:
+            return True
+        if found is not MISSING:
+            raise self.refuse("hasattr")
+        if self.value is None:
+            return False
+        stored = name in vars(self.value)
+        condition = f"({name!r} in {self._source().name()}.__dict__) == {stored}"
+        tx.output.install_guard(self._source(), GuardBuilder.EXPRESSION, name=condition)
+        return stored
+
+    def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        raise self.refuse(f"assignment to attribute {name}")
+
+    def call_method(
+        self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
+    ) -> VariableTracker:
+        if self.asks(tx):
+            return tx.call_in_graph("call_method", name, [self, *args], kwargs)
+        if name in _OF_OBJECTS:
+            raise self.refuse_method(name)
+        return super().call_method(tx, name, args, kwargs)
+
+    def recipe(self) -> Recipe:
+        return of_class, self.proxy.node, self.class_type
+
+    def reconstruct(self, codegen: Any) -> None:
+        codegen.make(*self.recipe())
+
+
+_COMPUTED = frozenset({"grad", "names", "imag", "real"})
+_OF_OBJECTS = frozenset(
+    {
+        "is_leaf", "grad", "grad_fn", "_base", "data", "requires_grad_", "detach_", "unsqueeze_",
+        "squeeze_", "transpose_", "t_", "swapaxes_", "swapdims_", "register_hook", "output_nr",
+    }
+)  # fmt: skip
+"""What is another matter of the plain tensor."""
+
+
+@tracker_class
+class GetterVariable(VariableTracker):
+    """`torch.Tensor.shape.__get__`, and the like."""
+
+    name: str
+    """Of the attribute."""
+
+    def python_type(self) -> type:
+        return types.MethodWrapperType
+
+    def describe(self) -> str:
+        return f"the getter of attribute {self.name}"
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        return args[0].var_getattr(tx, self.name)
+
+
+class DefaultOverrideVariable(UserFunctionVariable):
+    """`torch.Tensor.__torch_function__`, the function of the class method."""
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        given = [*args, *kwargs.values()]  # nobody gives them in another order
+        if len(given) < 3 or [*kwargs] not in ([], ["args"], ["kwargs"], ["args", "kwargs"]):
+            raise self.refuse_call()
+        cls, function, kinds, *rest = given
+        arguments = rest[0].unpack(tx) if rest else []
+        named = tx.realize(rest[1]) if len(rest) > 1 else ConstDictVariable.new({}, self.guards)
+        if isinstance(named, ConstantVariable) and named.value is None:
+            named = ConstDictVariable.new({}, self.guards)
+        if not isinstance(cls, UserDefinedClassVariable) or not isinstance(
+            named, ConstDictVariable
+        ):
+            raise self.refuse_call()
+        of = [each.as_python_constant() for each in kinds.unpack(tx)]
+        if not all(is_derived(cls.value, each) for each in of):
+            return ConstantVariable(NotImplemented)
+        output, before = tx.output, tx.output.overrides_off
+        output.set_overrides_off(True)
+        keywords = {str(key): each for key, each in named.items.items()}
+        try:
+            found = tx.realize(function).call_function(tx, arguments, keywords)
+        finally:
+            output.set_overrides_off(before)
+        if isinstance(function, GetterVariable) and function.name in ("grad", "_base", "_grad"):
+            return found
+        return _converted(found, cls.value)
+
+
+def _converted(found: VariableTracker, cls: type) -> VariableTracker:
+    """What comes of an operation, with tensors of a class."""
+    if isinstance(found, TensorVariable) and not is_derived(found.class_type, cls):
+        return with_class(found, cls)
+    if one_of(type(found), (TupleVariable, ListVariable)):
+        items = [_converted(each, cls) for each in found.items]  # type: ignore[attr-defined]  # both have them
+        made: VariableTracker = found.make(items, found.guards)  # type: ignore[attr-defined]  # as above
+        return made
+    if isinstance(found, GraphOutputVariable):
+        items = [_converted(each, cls) for each in found.items]
+        return StructSequenceVariable(items, found.kind, guards=found.guards)
+    return found
+
+
+def with_class(tensor: TensorVariable, cls: type) -> VariableTracker:
+    """`tensor.as_subclass(cls)`."""
+    if cls is torch.Tensor:
+        raise tensor.refuse_method("as_subclass")
+    if not is_only_derived(cls):
+        raise tensor.refuse_method("as_subclass")
+    return SubclassTensorVariable(tensor.proxy, cls, guards=tensor.guards)
+
+
+class _Heard(torch.Tensor):
+    """Stands for a tensor in an operator, to hear what that is called for torch."""
+
+    @classmethod
+    def __torch_function__(
+        cls, func: object, kinds: object, args: object = (), kwargs: object = None
+    ) -> Any:
+        return func, args
+
+
+def dispatched(
+    tx: Translator, op: str, target: Any, args: Arguments, kwargs: Keywords
+) -> VariableTracker | None:
+    """What the classes of tensors say that an operation gives; None: it is one of plain tensors."""
+    given = [*args, *kwargs.values()]
+    asked = overrides.in_order_of_classes(tx, overrides.given_to_torch(tx, given))
+    if not asked:
+        return None
+    require_methods(tx.output, op, target, args)
+    if target is getattr:
+        function: VariableTracker = GetterVariable(args[1].as_python_constant())
+        return overrides.ask_objects(tx, asked, asked, function, args[:1], None)
+    given = [*args]
+    if op == "call_method":
+        function = tensor_method(tx, target)
+    elif target is operator.getitem or target is operator.setitem:
+        function = tensor_method(tx, f"__{target.__name__}__")
+    elif getattr(operator, getattr(target, "__name__", ""), None) is target or target in _BUILTINS:
+        standing = [_stand_in(each) for each in args]
+        heard, order = target(*standing)
+        function = tensor_method(tx, heard.__name__)
+        given = [
+            next((a for a, b in zip(args, standing, strict=True) if b is each), None)
+            or ConstantVariable(each)
+            for each in order
+        ]
+    else:
+        function = tx.build(ConstantSource(target), target)
+    return overrides.ask_objects(tx, asked, asked, function, given, kwargs or None)
+
+
+_BUILTINS = (abs, pow, round, divmod)
+
+
+def _stand_in(value: VariableTracker) -> object:
+    if isinstance(value, TensorVariable):
+        made = torch.ones(())
+        return made.as_subclass(_Heard) if isinstance(value, SubclassTensorVariable) else made
+    return value.as_python_constant()
+
+
+def tensor_method(tx: Translator, name: str) -> VariableTracker:
+    """`torch.Tensor.name`."""
+    cls = tx.build(ConstantSource(torch.Tensor), torch.Tensor)
+    return cls.var_getattr(tx, name)
+
+
+OVERRIDES = {DEFAULT_OVERRIDE: DefaultOverrideVariable}
+"""Functions that are known, beside others."""
