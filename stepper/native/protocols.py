@@ -107,6 +107,8 @@ class Output(Protocol):
     grad_enabled: bool
     inference: bool
     overrides_off: bool
+    function_modes: tuple[VariableTracker, ...]
+    asked_since: int
     altered: list[int]
     lets_go: bool
     holds_weakly: bool
@@ -171,6 +173,9 @@ class Output(Protocol):
         """See `tracing.output_graph.OutputGraph`."""
 
     def set_overrides_off(self, off: bool) -> None:
+        """See `tracing.output_graph.OutputGraph`."""
+
+    def set_function_modes(self, modes: tuple[VariableTracker, ...]) -> None:
         """See `tracing.output_graph.OutputGraph`."""
 
     def erase(self, node: torch.fx.Node) -> None:

@@ -191,6 +191,10 @@ class OutputGraph:
         self.grad_enabled = state.grad_enabled
         self.overrides_off = False
         """Whether the classes of tensors are not asked what operations give."""
+        self.function_modes: tuple[VariableTracker, ...] = ()
+        """The modes that the frame has entered and that are asked what operations give."""
+        self.asked_since = 0
+        """The instruction that has entered the first of them."""
         self.inference = state.inference
         """Whether inference mode is active. Operators run on fake tensors outside of it."""
         self.modes: Modes = ()
@@ -570,6 +574,21 @@ class OutputGraph:
         """The classes of tensors are asked from here on, or are not."""
         before, self.overrides_off = self.overrides_off, off
         self.trail.append(lambda: setattr(self, "overrides_off", before))
+
+    def set_function_modes(self, modes: tuple[VariableTracker, ...]) -> None:
+        """These modes are asked from here on."""
+        before, self.function_modes = self.function_modes, modes
+        self.side_effects.changes += 1
+        self.trail.append(lambda: setattr(self, "function_modes", before))
+
+    def refuse_function_modes(self, reason: str) -> None:
+        """To be asked where the frame is left: it cannot be in a mode that is asked.
+
+        Raises:
+            RestartAnalysis: it is in one.
+        """
+        if self.function_modes:
+            raise RestartAnalysis(self.asked_since, reason)
 
     def note_node(self, node: torch.fx.Node, value: object, guards: Guards) -> None:
         """A node was made, gives this on fake tensors, and depends on these guards."""

@@ -449,6 +449,7 @@ class InstructionTranslator(InstructionTranslatorBase):
                         raise RestartAnalysis(entered, reason) from None
                 if self.output.altered:
                     raise RestartAnalysis(at, reason) from None
+                self.output.refuse_function_modes(reason)
                 self.output.rollback(mark)
                 if error.at_break is not None:
                     error.at_break()
@@ -460,6 +461,7 @@ class InstructionTranslator(InstructionTranslatorBase):
                 self.output.translation.graph_broke(self, self.instructions[at], reason)
                 return
             if not more:
+                self.output.refuse_function_modes("a mode that lives on")
                 self.output.translation.returned(self)
                 return
 

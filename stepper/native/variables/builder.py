@@ -91,7 +91,7 @@ from stepper.native.variables.lists import (
     TupleVariable,
 )
 from stepper.native.variables.mapping_proxy import MappingProxyVariable
-from stepper.native.variables.misc import PythonModuleVariable, is_stand_in
+from stepper.native.variables.misc import PythonModuleVariable, ScriptFunctionVariable, is_stand_in
 from stepper.native.variables.named_tuple import (
     NamedTupleClassVariable,
     NamedTupleMakerVariable,
@@ -113,7 +113,7 @@ from stepper.native.variables.user_defined import (
     is_immutable,
 )
 from stepper.native.variables.weak_references import WeakReferenceVariable
-from stepper.native.versions import HigherOrderOperator, checkpoint
+from stepper.native.versions import SCRIPTED, HigherOrderOperator, checkpoint
 from stepper.support.words import Classes, is_subclass, one_of
 
 if TYPE_CHECKING:
@@ -279,6 +279,7 @@ class VariableBuilder:
         changes = AttributeMutationExisting()
         match = GuardBuilder.TYPE_MATCH
         made = RandomVariable if issubclass(kind, random.Random) else UserDefinedObjectVariable
+        made = ScriptFunctionVariable if kind is SCRIPTED else made
         return self._made(made, match, value, value, mutation_type=changes)
 
     def _wrap_iterator(self, value: Iterator[object]) -> VariableTracker:

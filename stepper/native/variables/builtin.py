@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 
-from stepper.native import break_contexts, polyfills
+from stepper.native import break_contexts, polyfills, versions
 from stepper.native.exc import SkipFrame, unimplemented
 from stepper.native.guards.class_dicts import has, is_derived, lookup, says_its_class
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -442,6 +442,7 @@ _ARGUMENTS: dict[object, tuple[int, int]] = {
     operator.setitem: (3, 3), object.__getattribute__: (2, 2), weakref.ReferenceType: (1, 2),
     id: (1, 1), sys.exc_info: (0, 0), types.MethodType: (2, 2), frozenset: (0, 1),
     set_grad_enabled: (1, 1), types.MappingProxyType: (1, 1), functools.partial: (1, 255),
+    versions.push_function_mode: (1, 1), versions.pop_function_mode: (0, 0),
     **{each.__new__: (1, 255) for each in containers.MAKERS},
 }  # fmt: skip
 """How many arguments the functions that are handled here take."""
@@ -764,7 +765,7 @@ def has_attribute(tx: Translator, owner: VariableTracker, name: str) -> bool:
 @handles(set_grad_enabled)
 def _set_grad_enabled(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
     mode = args[0].as_python_constant()
-    if type(mode) is not bool:
+    if type(mode) is not bool or tx.output.function_modes:
         return None
     set_grad_mode(tx, mode)
     return ConstantVariable(None)

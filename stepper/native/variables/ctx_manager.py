@@ -225,6 +225,8 @@ class ModeVariable(ContextManagerVariable):
     def enter(self, tx: Translator) -> tuple[ExitVariable, VariableTracker]:
         output = tx.output
         function, _, of_operators = MODES[self.kind]
+        if output.function_modes:
+            raise self.refuse("the beginning, in a mode that is asked,")
         if output.state.inference and self.kind is torch.inference_mode and not self.given[0]:
             raise unimplemented("a block out of inference mode, in a frame that is called in it")
         entered = self._add(output, function, *self.given)

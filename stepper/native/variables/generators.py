@@ -25,6 +25,7 @@ from stepper.native.variables.exceptions import (
     ExceptionClassVariable,
     ExceptionVariable,
     ObservedException,
+    is_exception_class,
     observed,
     raised,
 )
@@ -38,6 +39,8 @@ _CLOSED_QUIETLY = (Sequence.__iter__.__code__, polyfills.items_by_index.__code__
 """Codes of generators that wait in a `try` block which handles nothing but an IndexError."""
 
 
+_PASSES_ON = ("COPY", "POP_EXCEPT", "RERAISE")
+"""What handles an exception that is raised while another one is handled."""
 _USED_UP = "have the break before the generator is made, or behind its end"
 
 
@@ -85,6 +88,8 @@ class LocalGeneratorObjectVariable(IteratorVariable):
     ) -> VariableTracker:
         thrown = args[1] if len(args) == 3 else args[0] if len(args) == 1 else None
         begun = self._has_begun
+        if thrown is not None and is_exception_class(thrown) and name == "throw":
+            thrown = thrown.call_function(tx, [], {})
         if name == "close" and not args and not kwargs:
             return self._close(tx)
         if name == "send" and len(args) == 1 and not kwargs and self.state and not begun:
@@ -220,7 +225,11 @@ class LocalGeneratorObjectVariable(IteratorVariable):
             return False
         at = self.state.at.instruction_pointer - 1
         while (entry := handler_of(self.code, at)) is not None:
-            first = listing(self.code).instructions[entry.target].opname
+            after = listing(self.code).instructions[entry.target : entry.target + 3]
+            if tuple(each.opname for each in after) == _PASSES_ON:
+                at = entry.target + 2
+                continue
+            first = after[0].opname
             if first != "CLEANUP_THROW":
                 return first != "CALL_INTRINSIC_1"  # the generator's own, which only passes on
             at = entry.target

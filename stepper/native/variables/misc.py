@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 from typing import TYPE_CHECKING, Any, Unpack
 
+from stepper.native.exc import unimplemented
 from stepper.native.guards.class_dicts import (
     MISSING,
     find,
@@ -22,10 +23,14 @@ from stepper.native.variables.builtin import BuiltinVariable
 from stepper.native.variables.builtin_methods import KnownCallVariable
 from stepper.native.variables.constant import ConstantVariable, name_of
 from stepper.native.variables.descriptors import is_data_descriptor
+from stepper.native.variables.exceptions import ObservedException
 from stepper.native.variables.namespace import stored_in
 from stepper.native.variables.new_object import make_new
-from stepper.native.variables.user_defined import UserDefinedClassVariable
-from stepper.native.versions import STAND_INS
+from stepper.native.variables.user_defined import (
+    UserDefinedClassVariable,
+    UserDefinedObjectVariable,
+)
+from stepper.native.versions import STAND_INS, WRITTEN_AS
 from stepper.support.words import one_of
 
 if TYPE_CHECKING:
@@ -86,6 +91,21 @@ class PythonModuleVariable(VariableTracker):
             raise self.refuse(f"attribute {name}")
         found = tx.build(AttrSource(self._source(), name), self.value.__dict__[name])
         return found.with_guards(self.guards)
+
+
+class ScriptFunctionVariable(UserDefinedObjectVariable):
+    """What `torch.jit.script` has made of a function, which is interpreted in its place, as in
+    Dynamo."""
+
+    def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
+        written = getattr(self.value, WRITTEN_AS, None)
+        if type(written) is not types.FunctionType:
+            raise self.refuse_call()
+        try:
+            function = tx.build(AttrSource(self._source(), WRITTEN_AS), written)
+            return function.call_function(tx, args, kwargs).with_guards(self.guards)
+        except ObservedException as error:  # it would be another one
+            raise unimplemented(error.msg) from None
 
 
 @tracker_class

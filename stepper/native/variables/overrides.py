@@ -62,13 +62,23 @@ def ask_objects(
     args: Arguments,
     kwargs: Keywords | None,
 ) -> VariableTracker:
-    """What the first `__torch_function__` says that says anything.
+    """What the first `__torch_function__` says that says anything: a mode's before all others,
+    which is left meanwhile.
 
     relevant: of whose classes they are told.
     """
     kinds = [tx.class_variable(each) for each in relevant]
     given = [function, TupleVariable(kinds), TupleVariable([*args])]
     given += [] if kwargs is None else [ConstDictVariable.new(dict(kwargs), NO_GUARDS)]
+    if modes := tx.output.function_modes:
+        tx.output.set_function_modes(modes[:-1])
+        try:
+            said = modes[-1].var_getattr(tx, OVERRIDE).call_function(tx, given, {})
+        finally:
+            tx.output.set_function_modes(modes)
+        if isinstance(said, ConstantVariable) and said.value is NotImplemented:
+            raise function.refuse("a call that a mode does not answer")
+        return said.with_guards(function.guards)
     for each in asked:
         if type(lookup(each.python_type(), OVERRIDE)) is not classmethod:
             raise each.refuse("a plain method as __torch_function__, of which torch warns,")

@@ -170,12 +170,18 @@ class TensorVariable(VariableTracker):
         """Whether its class is asked what an operation gives, by a `__torch_function__`."""
         return False
 
+    def _is_asked(self, tx: Translator) -> bool:
+        """Whether a mode is asked what an operation gives, or its class."""
+        return bool(tx.output.function_modes) or self.asks(tx)
+
     def truth(self, tx: Translator) -> bool:
         reason = f"the truth of {self.describe()} needs the data"
         hint = "decide on tensors with torch.where (both sides computed)"
         raise unimplemented(reason, hint, kind=break_kinds.BRANCHES)
 
     def unpack(self, tx: Translator) -> list[VariableTracker]:
+        if self._is_asked(tx):
+            raise self.refuse("iteration, of which somebody is told,")
         require(tx.output, self.class_type, "__iter__")
         if self.fake.dim() == 0:
             raise unimplemented("TypeError: iteration over a 0-d tensor")
@@ -203,6 +209,9 @@ class TensorVariable(VariableTracker):
         found = lookup(self.class_type, name)
         if found is not MISSING and not has(torch.nn.Parameter, name):
             return self._of_class(tx, name, found)
+        if self._is_asked(tx) and type(found) is types.GetSetDescriptorType:
+            arguments = [self, ConstantVariable(name)]
+            return tx.call_in_graph("call_function", getattr, arguments, {})
         require(tx.output, self.class_type, "__getattribute__", name)
         if name == "shape":
             return self._measure(tx, "size", [])
@@ -237,6 +246,8 @@ class TensorVariable(VariableTracker):
         return bound or made
 
     def var_setattr(self, tx: Translator, name: str, value: VariableTracker) -> None:
+        if self._is_asked(tx):
+            raise self.refuse(f"assignment to attribute {name}, of which somebody is told,")
         require(tx.output, self.class_type, "__setattr__", name)
         if name == "data" and self.source is not None and isinstance(value, TensorVariable):
             self._store_data(tx, value)
@@ -332,6 +343,8 @@ class TensorVariable(VariableTracker):
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
+        if self._is_asked(tx):
+            return tx.call_in_graph("call_method", name, [self, *args], kwargs)
         if name == "type" and len(args) < 2 and not kwargs:
             require(tx.output, self.class_type, name)
             if not args:

@@ -3,7 +3,8 @@
 Each is a plain tensor, an alias of its data, that has a class: the graph sees the plain one. Who is
 asked what an operation with it gives is as in torch: the `__torch_function__` of its class, which
 is interpreted, down to torch's own. That does the operation with the plain tensors, and has what
-comes of it be of the class.
+comes of it be of the class. Before all of them the modes are asked that the frame has entered
+(`TorchFunctionMode`), also what comes of operations with plain tensors.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from stepper import _C
-from stepper.native.guards.class_dicts import MISSING, is_derived, lookup
+from stepper.native.guards.class_dicts import MISSING, has, is_derived, lookup
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.source import AttrSource, CallSource, ConstantSource, Source
 from stepper.native.variables import overrides
@@ -26,6 +27,7 @@ from stepper.native.variables.base import (
     VariableTracker,
     tracker_class,
 )
+from stepper.native.variables.builtin import handles
 from stepper.native.variables.constant import ConstantVariable
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.exceptions import no_attribute
@@ -42,7 +44,8 @@ from stepper.native.versions import (
     DEFAULT_OVERRIDE,
     NO_DISPATCH,
     NO_OVERRIDE,
-    TensorBase,
+    pop_function_mode,
+    push_function_mode,
     without_overrides,
 )
 from stepper.support.words import one_of
@@ -112,16 +115,10 @@ class SubclassTensorVariable(TensorVariable):
         return f"{super().describe()} of class {self.class_type.__name__}"
 
     def asks(self, tx: Translator) -> bool:
-        """Whether its class is asked what an operation gives."""
         return tx.output.state.torch_function and not tx.output.overrides_off
 
     def as_key(self, tx: Translator) -> Any:
         raise self.refuse("use as a key")
-
-    def unpack(self, tx: Translator) -> list[VariableTracker]:
-        if self.asks(tx):
-            raise self.refuse("iteration")
-        return super().unpack(tx)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
         if name == "__class__":
@@ -132,11 +129,7 @@ class SubclassTensorVariable(TensorVariable):
             return self._own_attribute(tx, name)
         if found is not of_tensors:
             return self._of_class(tx, name, found)
-        plain = type(of_tensors) is type(lookup(TensorBase, "shape")) or name in _COMPUTED
-        if plain and self.asks(tx):
-            arguments = [self, ConstantVariable(name)]
-            return tx.call_in_graph("call_function", getattr, arguments, {})
-        if name in _OF_OBJECTS:
+        if name in _OF_OBJECTS and not self.asks(tx):
             raise self.refuse(f"attribute {name}")
         return super().var_getattr(tx, name)
 
@@ -166,9 +159,7 @@ class SubclassTensorVariable(TensorVariable):
     def call_method(
         self, tx: Translator, name: str, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
-        if self.asks(tx):
-            return tx.call_in_graph("call_method", name, [self, *args], kwargs)
-        if name in _OF_OBJECTS:
+        if name in _OF_OBJECTS and not self.asks(tx):
             raise self.refuse_method(name)
         return super().call_method(tx, name, args, kwargs)
 
@@ -179,7 +170,6 @@ class SubclassTensorVariable(TensorVariable):
         codegen.make(*self.recipe())
 
 
-_COMPUTED = frozenset({"grad", "names", "imag", "real"})
 _OF_OBJECTS = frozenset(
     {
         "is_leaf", "grad", "grad_fn", "_base", "data", "requires_grad_", "detach_", "unsqueeze_",
@@ -201,6 +191,15 @@ class GetterVariable(VariableTracker):
 
     def describe(self) -> str:
         return f"the getter of attribute {self.name}"
+
+    def has_attribute(self, tx: Translator, name: str) -> bool:
+        """Whether it has the attribute: one that all have."""
+        return has(types.MethodWrapperType, name)
+
+    def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
+        if name != "__name__":
+            raise self.refuse(f"attribute {name}")
+        return ConstantVariable("__get__")
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         return args[0].var_getattr(tx, self.name)
@@ -276,7 +275,8 @@ def dispatched(
     """What the classes of tensors say that an operation gives; None: it is one of plain tensors."""
     given = [*args, *kwargs.values()]
     asked = overrides.in_order_of_classes(tx, overrides.given_to_torch(tx, given))
-    if not asked:
+    modes = tx.output.function_modes
+    if not asked and not modes:
         return None
     require_methods(tx.output, op, target, args)
     if target is getattr:
@@ -288,7 +288,7 @@ def dispatched(
     elif target is operator.getitem or target is operator.setitem:
         function = tensor_method(tx, f"__{target.__name__}__")
     elif getattr(operator, getattr(target, "__name__", ""), None) is target or target in _BUILTINS:
-        standing = [_stand_in(each) for each in args]
+        standing = [_stand_in(each, asked=bool(modes)) for each in args]
         heard, order = target(*standing)
         function = tensor_method(tx, heard.__name__)
         given = [
@@ -304,10 +304,10 @@ def dispatched(
 _BUILTINS = (abs, pow, round, divmod)
 
 
-def _stand_in(value: VariableTracker) -> object:
+def _stand_in(value: VariableTracker, *, asked: bool) -> object:
     if isinstance(value, TensorVariable):
-        made = torch.ones(())
-        return made.as_subclass(_Heard) if isinstance(value, SubclassTensorVariable) else made
+        asked = asked or isinstance(value, SubclassTensorVariable)
+        return torch.ones(()).as_subclass(_Heard) if asked else torch.ones(())
     return value.as_python_constant()
 
 
@@ -319,3 +319,24 @@ def tensor_method(tx: Translator, name: str) -> VariableTracker:
 
 OVERRIDES = {DEFAULT_OVERRIDE: DefaultOverrideVariable}
 """Functions that are known, beside others."""
+
+
+@handles(push_function_mode)
+def _push_function_mode(
+    tx: Translator, args: Arguments, kwargs: Keywords
+) -> VariableTracker | None:
+    output = tx.output
+    if output.modes or output.state.default_device or not output.state.torch_function:
+        return None
+    if not output.function_modes:
+        output.asked_since = tx.root.current_instruction.index
+    output.set_function_modes((*output.function_modes, args[0]))
+    return ConstantVariable(None)
+
+
+@handles(pop_function_mode)
+def _pop_function_mode(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker | None:
+    if not (modes := tx.output.function_modes):
+        return None
+    tx.output.set_function_modes(modes[:-1])
+    return modes[-1]

@@ -232,6 +232,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
         options = self.propagate(self, args, list(kwargs.values()))
         if (state := answer_of(self.value)) is not None:
+            if tx.output.function_modes and self.value is torch.is_grad_enabled:
+                raise self.refuse("a call in a mode that is asked")
             if self.value is versions.cudnn_enabled:  # no part of the global state
                 tx.output.install_guard(None, GuardBuilder.CUDNN_ENABLED)
             return wrap_constant(state(tx), options["guards"])
@@ -270,7 +272,7 @@ class TorchInGraphFunctionVariable(VariableTracker):
         asked = overrides.in_order_of_classes(
             tx, overrides.given_to_torch(tx, [*args, *kwargs.values()])
         )
-        if not asked:
+        if not asked and not tx.output.function_modes:
             return None
         if not tx.output.state.torch_function:
             raise self.refuse("a call with an object that has __torch_function__")
@@ -315,7 +317,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
         if "has_torch_function" in self.value.__name__ and args and not kwargs:
             asked = args[0].unpack(tx) if self.value is torch.overrides.has_torch_function else args
             found = any(overrides.given_to_torch(tx, [*asked]))
-            return ConstantVariable(found and tx.output.state.torch_function, **options)
+            found = found and tx.output.state.torch_function
+            return ConstantVariable(found or bool(tx.output.function_modes), **options)
         about = self.value is torch.is_tensor or self.value is torch.overrides.is_tensor_like
         if about and len(args) == 1 and not kwargs:
             found = isinstance(args[0], TensorVariable)
@@ -327,7 +330,8 @@ class TorchInGraphFunctionVariable(VariableTracker):
             if any(each.python_type() is not int for each in sizes):
                 raise self.refuse("a call with these sizes")
             return SizeVariable(sizes, **options)
-        if any(isinstance(arg, TensorVariable) and arg.asks(tx) for arg in args):
+        asks = any(isinstance(arg, TensorVariable) and arg.asks(tx) for arg in args)
+        if asks or tx.output.function_modes:
             raise self.refuse("a call with a tensor whose class is asked")
         values = [
             arg.fake if isinstance(arg, TensorVariable) else arg.as_python_constant()
