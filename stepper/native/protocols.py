@@ -109,6 +109,7 @@ class Output(Protocol):
     overrides_off: bool
     function_modes: tuple[VariableTracker, ...]
     asked_since: int
+    asks: bool
     altered: list[int]
     lets_go: bool
     holds_weakly: bool

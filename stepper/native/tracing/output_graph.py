@@ -193,6 +193,8 @@ class OutputGraph:
         """Whether the classes of tensors are not asked what operations give."""
         self.function_modes: tuple[VariableTracker, ...] = ()
         """The modes that the frame has entered and that are asked what operations give."""
+        self.asks = False
+        """Whether there has been a tensor or a mode that is asked what an operation gives."""
         self.asked_since = 0
         """The instruction that has entered the first of them."""
         self.inference = state.inference

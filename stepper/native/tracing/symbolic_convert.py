@@ -164,8 +164,10 @@ class InstructionTranslatorBase(Instructions):
         self, op: str, target: object, args: Arguments, kwargs: Keywords
     ) -> VariableTracker:
         """Add an operation to the graph."""
-        if (answered := dispatched(self, op, target, args, kwargs)) is not None:
-            return answered
+        if self.output.asks:
+            answered = dispatched(self, op, target, args, kwargs)
+            if answered is not None:
+                return answered
         args = [self._for_graph(arg) for arg in args]
         kwargs = {key: self._for_graph(arg) for key, arg in kwargs.items()}
         output = self.output

@@ -119,6 +119,10 @@ class _Side:
         return _Asked(func, types, args, kwargs is not None)
 
 
+class TensorSide(_Side, torch.Tensor):
+    """Stands for a tensor whose class is asked, or of which a mode is told."""
+
+
 def operator_of_objects(
     tx: Translator, operation: Callable[..., object], a: VariableTracker, b: VariableTracker
 ) -> VariableTracker | None:

@@ -206,10 +206,12 @@ class TensorVariable(VariableTracker):
         raise unimplemented(reason, _KEEP_IT, kind=break_kinds.ITEM)
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
-        found = lookup(self.class_type, name)
-        if found is not MISSING and not has(torch.nn.Parameter, name):
-            return self._of_class(tx, name, found)
-        if self._is_asked(tx) and type(found) is types.GetSetDescriptorType:
+        if not one_of(self.class_type, (torch.Tensor, torch.nn.Parameter)):
+            found = lookup(self.class_type, name)
+            if found is not MISSING and not has(torch.nn.Parameter, name):
+                return self._of_class(tx, name, found)
+        of_c = lookup(TensorBase, name) if self._is_asked(tx) else MISSING
+        if type(of_c) is types.GetSetDescriptorType:
             arguments = [self, ConstantVariable(name)]
             return tx.call_in_graph("call_function", getattr, arguments, {})
         require(tx.output, self.class_type, "__getattribute__", name)
@@ -372,7 +374,7 @@ class TensorVariable(VariableTracker):
         if name == "as_subclass" and len(args) == 1 and not kwargs:
             from stepper.native.variables.tensor_subclass import with_class
 
-            return with_class(self, args[0].as_python_constant())
+            return with_class(tx, self, args[0].as_python_constant())
         counts = tx.f_code.co_filename.startswith(OPTIMIZERS)  # its steps, in tensors
         scalars = (tx.output.shapes.scalars or counts) and not (args or kwargs)
         if name in ("item", "tolist") and scalars:

@@ -91,6 +91,7 @@ def existing(
     tx: Translator, value: torch.Tensor, source: Source, guards: Guards
 ) -> VariableTracker:
     """A tensor that was there before."""
+    tx.output.asks = True
     bare = CallSource(source, bare_tensor)
     example = bare_tensor(value)
     proxy = tx.output.placeholder(bare, example)
@@ -233,40 +234,29 @@ class DefaultOverrideVariable(UserFunctionVariable):
             output.set_overrides_off(before)
         if isinstance(function, GetterVariable) and function.name in ("grad", "_base", "_grad"):
             return found
-        return _converted(found, cls.value)
+        return _converted(tx, found, cls.value)
 
 
-def _converted(found: VariableTracker, cls: type) -> VariableTracker:
+def _converted(tx: Translator, found: VariableTracker, cls: type) -> VariableTracker:
     """What comes of an operation, with tensors of a class."""
     if isinstance(found, TensorVariable) and not is_derived(found.class_type, cls):
-        return with_class(found, cls)
+        return with_class(tx, found, cls)
     if one_of(type(found), (TupleVariable, ListVariable)):
-        items = [_converted(each, cls) for each in found.items]  # type: ignore[attr-defined]  # both have them
+        items = [_converted(tx, each, cls) for each in found.items]  # type: ignore[attr-defined]  # both have them
         made: VariableTracker = found.make(items, found.guards)  # type: ignore[attr-defined]  # as above
         return made
     if isinstance(found, GraphOutputVariable):
-        items = [_converted(each, cls) for each in found.items]
+        items = [_converted(tx, each, cls) for each in found.items]
         return StructSequenceVariable(items, found.kind, guards=found.guards)
     return found
 
 
-def with_class(tensor: TensorVariable, cls: type) -> VariableTracker:
+def with_class(tx: Translator, tensor: TensorVariable, cls: type) -> VariableTracker:
     """`tensor.as_subclass(cls)`."""
-    if cls is torch.Tensor:
-        raise tensor.refuse_method("as_subclass")
-    if not is_only_derived(cls):
+    tx.output.asks = True
+    if cls is torch.Tensor or not is_only_derived(cls):
         raise tensor.refuse_method("as_subclass")
     return SubclassTensorVariable(tensor.proxy, cls, guards=tensor.guards)
-
-
-class _Heard(torch.Tensor):
-    """Stands for a tensor in an operator, to hear what that is called for torch."""
-
-    @classmethod
-    def __torch_function__(
-        cls, func: object, kinds: object, args: object = (), kwargs: object = None
-    ) -> Any:
-        return func, args
 
 
 def dispatched(
@@ -282,23 +272,23 @@ def dispatched(
     if target is getattr:
         function: VariableTracker = GetterVariable(args[1].as_python_constant())
         return overrides.ask_objects(tx, asked, asked, function, args[:1], None)
-    given = [*args]
+    given, named = [*args], kwargs or None
     if op == "call_method":
         function = tensor_method(tx, target)
     elif target is operator.getitem or target is operator.setitem:
         function = tensor_method(tx, f"__{target.__name__}__")
     elif getattr(operator, getattr(target, "__name__", ""), None) is target or target in _BUILTINS:
         standing = [_stand_in(each, asked=bool(modes)) for each in args]
-        heard, order = target(*standing)
-        function = tensor_method(tx, heard.__name__)
+        heard = target(*standing)
+        function, named = tensor_method(tx, heard.function.__name__), {} if heard.named else None
         given = [
             next((a for a, b in zip(args, standing, strict=True) if b is each), None)
             or ConstantVariable(each)
-            for each in order
+            for each in heard.args
         ]
     else:
         function = tx.build(ConstantSource(target), target)
-    return overrides.ask_objects(tx, asked, asked, function, given, kwargs or None)
+    return overrides.ask_objects(tx, asked, asked, function, given, named)
 
 
 _BUILTINS = (abs, pow, round, divmod)
@@ -307,7 +297,7 @@ _BUILTINS = (abs, pow, round, divmod)
 def _stand_in(value: VariableTracker, *, asked: bool) -> object:
     if isinstance(value, TensorVariable):
         asked = asked or isinstance(value, SubclassTensorVariable)
-        return torch.ones(()).as_subclass(_Heard) if asked else torch.ones(())
+        return torch.ones(()).as_subclass(overrides.TensorSide) if asked else torch.ones(())
     return value.as_python_constant()
 
 
@@ -329,7 +319,7 @@ def _push_function_mode(
     if output.modes or output.state.default_device or not output.state.torch_function:
         return None
     if not output.function_modes:
-        output.asked_since = tx.root.current_instruction.index
+        output.asks, output.asked_since = True, tx.root.current_instruction.index
     output.set_function_modes((*output.function_modes, args[0]))
     return ConstantVariable(None)
 
