@@ -192,13 +192,13 @@ def saves_with_hooks() -> bool:
 NO_OVERRIDE: object = torch._C._disabled_torch_function_impl
 """What a class has as `__torch_function__` that is not asked."""
 NO_DISPATCH: object = vars(torch.Tensor)["__torch_dispatch__"]
-DEFAULT_OVERRIDE: Any = vars(torch.Tensor)["__torch_function__"].__func__
+DEFAULT_OVERRIDE: object = vars(torch.Tensor)["__torch_function__"].__func__
 push_function_mode = torch._C._push_on_torch_function_stack
 pop_function_mode = torch._C._pop_torch_function_stack
 SCRIPTED: type = torch.jit.ScriptFunction
 WRITTEN_AS = "_torchdynamo_inline"
 """Where a function that was scripted has the one in Python."""
-OVERRIDES_OFF: Any = torch._C.DisableTorchFunctionSubclass
+OVERRIDES_OFF: object = torch._C.DisableTorchFunctionSubclass
 
 
 def without_overrides() -> AbstractContextManager[None]:

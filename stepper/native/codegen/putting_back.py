@@ -21,7 +21,6 @@ from stepper.native.versions import set_versions, version_of
 if TYPE_CHECKING:
     from stepper.native.protocols import Codegen
     from stepper.native.source import Source
-    from stepper.native.variables.base import VariableTracker
 
 
 class Before:
@@ -85,7 +84,7 @@ for function in (call_with_versions, _before, _put_back, Before.__init__, Before
 
 
 def write_saving(
-    codegen: Codegen, draws: bool, drawing: list[VariableTracker], written: list[Source]
+    codegen: Codegen, draws: bool, drawing: list[object], written: list[Source]
 ) -> None:
     """Keep how it is, before the graph runs."""
     codegen.make(_before, draws, drawing, written)

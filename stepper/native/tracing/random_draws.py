@@ -8,7 +8,7 @@ all such numbers of a frame are drawn before its graph, in the program's order, 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 
@@ -16,18 +16,13 @@ from stepper import _C
 from stepper.native.tracing.source_lines import lines_as_found
 from stepper.native.versions import FakeTensorMode, arguments_of, take_fake_mode
 
-if TYPE_CHECKING:
-    from stepper.native.variables.base import VariableTracker
-
-Drawn = tuple["VariableTracker", Callable[..., float], tuple[object, ...], dict[str, object]]
-"""A generator, its method, and what that is given."""
+Drawn = tuple[object, Callable[..., float], tuple[object, ...], dict[str, object]]
+"""A generator, or its tracker; its method, and what that is given."""
 DRAWN = "drawn"
 """The variable of the transformed code with what was drawn, behind the prefix of such."""
 
 
-def drawn_numbers(
-    calls: Iterable[tuple[object, Callable[..., float], tuple[object, ...], dict[str, object]]],
-) -> list[float]:
+def drawn_numbers(calls: Iterable[Drawn]) -> list[float]:
     """What generators give, one after the other."""
     return [method(generator, *args, **kwargs) for generator, method, args, kwargs in calls]
 

@@ -91,8 +91,7 @@ class DrawingFunctionVariable(UserFunctionVariable):
     """A method that gives a number of a generator, and is written in Python."""
 
     def call_function(self, tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTracker:
-        method: Any = self.fn
-        drawn = _draw(tx, method, args[0], args[1:], kwargs) if args else None
+        drawn = _draw(tx, self.fn, args[0], args[1:], kwargs) if args else None
         return super().call_function(tx, args, kwargs) if drawn is None else drawn
 
 
@@ -108,7 +107,11 @@ _BITS = 62
 
 
 def _draw(
-    tx: Translator, method: Any, of: VariableTracker, args: Arguments, kwargs: Keywords
+    tx: Translator,
+    method: Callable[..., float],
+    of: VariableTracker,
+    args: Arguments,
+    kwargs: Keywords,
 ) -> VariableTracker | None:
     """A number that a method gives; None: it hangs on a state that is known, or raises an
     exception, or is no plain number, or not known to be one."""

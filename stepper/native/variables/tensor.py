@@ -372,9 +372,8 @@ class TensorVariable(VariableTracker):
             require(tx.output, self.class_type, name)
             return register_hook(tx, self, tx.realize(args[0]))
         if name == "as_subclass" and len(args) == 1 and not kwargs:
-            from stepper.native.variables.tensor_subclass import with_class
-
-            return with_class(tx, self, args[0].as_python_constant())
+            tx.output.asks = True
+            return tx.call_in_graph("call_method", name, [self, *args], {})
         counts = tx.f_code.co_filename.startswith(OPTIMIZERS)  # its steps, in tensors
         scalars = (tx.output.shapes.scalars or counts) and not (args or kwargs)
         if name in ("item", "tolist") and scalars:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import operator
 import types
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 
@@ -24,6 +24,7 @@ from stepper.native.variables.base import (
     Arguments,
     Guards,
     Keywords,
+    TrackedKey,
     VariableTracker,
     tracker_class,
 )
@@ -51,7 +52,7 @@ from stepper.native.versions import (
 from stepper.support.words import one_of
 
 if TYPE_CHECKING:
-    from stepper.native.protocols import Translator
+    from stepper.native.protocols import Codegen, Translator
     from stepper.native.source import Recipe
 
 
@@ -118,7 +119,7 @@ class SubclassTensorVariable(TensorVariable):
     def asks(self, tx: Translator) -> bool:
         return tx.output.state.torch_function and not tx.output.overrides_off
 
-    def as_key(self, tx: Translator) -> Any:
+    def as_key(self, tx: Translator) -> TrackedKey:
         raise self.refuse("use as a key")
 
     def var_getattr(self, tx: Translator, name: str) -> VariableTracker:
@@ -167,7 +168,7 @@ class SubclassTensorVariable(TensorVariable):
     def recipe(self) -> Recipe:
         return of_class, self.proxy.node, self.class_type
 
-    def reconstruct(self, codegen: Any) -> None:
+    def reconstruct(self, codegen: Codegen) -> None:
         codegen.make(*self.recipe())
 
 
@@ -185,7 +186,7 @@ class GetterVariable(VariableTracker):
     """`torch.Tensor.shape.__get__`, and the like."""
 
     name: str
-    """Of the attribute."""
+    """What the attribute is called."""
 
     def python_type(self) -> type:
         return types.MethodWrapperType
@@ -234,50 +235,51 @@ class DefaultOverrideVariable(UserFunctionVariable):
             output.set_overrides_off(before)
         if isinstance(function, GetterVariable) and function.name in ("grad", "_base", "_grad"):
             return found
-        return _converted(tx, found, cls.value)
+        return _converted(found, cls.value)
 
 
-def _converted(tx: Translator, found: VariableTracker, cls: type) -> VariableTracker:
+def _converted(found: VariableTracker, cls: type) -> VariableTracker:
     """What comes of an operation, with tensors of a class."""
     if isinstance(found, TensorVariable) and not is_derived(found.class_type, cls):
-        return with_class(tx, found, cls)
+        return with_class(found, cls)
     if one_of(type(found), (TupleVariable, ListVariable)):
-        items = [_converted(tx, each, cls) for each in found.items]  # type: ignore[attr-defined]  # both have them
+        items = [_converted(each, cls) for each in found.items]  # type: ignore[attr-defined]  # both have them
         made: VariableTracker = found.make(items, found.guards)  # type: ignore[attr-defined]  # as above
         return made
     if isinstance(found, GraphOutputVariable):
-        items = [_converted(tx, each, cls) for each in found.items]
+        items = [_converted(each, cls) for each in found.items]
         return StructSequenceVariable(items, found.kind, guards=found.guards)
     return found
 
 
-def with_class(tx: Translator, tensor: TensorVariable, cls: type) -> VariableTracker:
+def with_class(tensor: VariableTracker, cls: type) -> VariableTracker:
     """`tensor.as_subclass(cls)`."""
-    tx.output.asks = True
-    if cls is torch.Tensor or not is_only_derived(cls):
+    known = cls is not torch.Tensor and is_only_derived(cls)
+    if not known or not isinstance(tensor, TensorVariable):
         raise tensor.refuse_method("as_subclass")
     return SubclassTensorVariable(tensor.proxy, cls, guards=tensor.guards)
 
 
 def dispatched(
-    tx: Translator, op: str, target: Any, args: Arguments, kwargs: Keywords
+    tx: Translator, op: str, target: object, args: Arguments, kwargs: Keywords
 ) -> VariableTracker | None:
     """What the classes of tensors say that an operation gives; None: it is one of plain tensors."""
     given = [*args, *kwargs.values()]
     asked = overrides.in_order_of_classes(tx, overrides.given_to_torch(tx, given))
     modes = tx.output.function_modes
     if not asked and not modes:
-        return None
+        made = op == "call_method" and target == "as_subclass"
+        return with_class(args[0], args[1].as_python_constant()) if made else None
     require_methods(tx.output, op, target, args)
     if target is getattr:
         function: VariableTracker = GetterVariable(args[1].as_python_constant())
         return overrides.ask_objects(tx, asked, asked, function, args[:1], None)
-    given, named = [*args], kwargs or None
+    given, named, name = [*args], kwargs or None, getattr(target, "__name__", "")
     if op == "call_method":
-        function = tensor_method(tx, target)
+        function = tensor_method(tx, str(target))
     elif target is operator.getitem or target is operator.setitem:
-        function = tensor_method(tx, f"__{target.__name__}__")
-    elif getattr(operator, getattr(target, "__name__", ""), None) is target or target in _BUILTINS:
+        function = tensor_method(tx, f"__{name}__")
+    elif callable(target) and (getattr(operator, name, None) is target or target in _BUILTINS):
         standing = [_stand_in(each, asked=bool(modes)) for each in args]
         heard = target(*standing)
         function, named = tensor_method(tx, heard.function.__name__), {} if heard.named else None
