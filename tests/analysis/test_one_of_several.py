@@ -12,7 +12,7 @@ from tests.analysis.test_recompiles import history_of
 
 OF_SEVERAL = """
 import torch
-from tests.answers.swept_twentyfourth import Quantized
+from tests.answers.subclasses import Quantized
 
 @torch.compile(backend="eager")
 def both(first, second):

@@ -1,7 +1,7 @@
-"""Runs the programs of the bench: `python -m tests.answers [--remedied] [--swept] [NAME...]`.
+"""Runs the programs of the bench: `python -m tests.answers [--remedied] [--experiments] [NAME...]`.
 
 Printed is how many graphs each made, and how often Dynamo met what it does not support or did not
-compile a frame; with `--swept` also how many graphs those of the sweep made after the change. With
+compile a frame; with `--experiments` also how many the experiments made after the change. With
 `--with=SETTING` a setting of torch._dynamo.config is on, with `--with=dynamic` what is compiled is
 compiled with dynamic=True."""
 
@@ -18,7 +18,7 @@ from torch._dynamo.utils import counters
 
 from tests.answers import programs  # noqa: F401  # it takes them up
 from tests.answers.cases import CASES, Case, Run
-from tests.answers.swept import SWEPT, recompiled
+from tests.answers.guard_experiments import EXPERIMENTS, recompiled
 from tests.ready_python import leave_processor_caches
 
 _WITH = "--with="
@@ -59,7 +59,7 @@ def main(words: list[str]) -> None:
     leave_processor_caches()
     for name in names:
         print(name, *run(CASES[name], remedied=remedied, given=given))
-    for name in SWEPT if "--swept" in words else ():
+    for name in EXPERIMENTS if "--experiments" in words else ():
         print(name, recompiled(name))
 
 

@@ -35,7 +35,9 @@ def _ready() -> Iterator[None]:
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Recorded]:
     """The programs recorded, and what each made then."""
     path = tmp_path_factory.mktemp("answers") / "r.stepper"
-    done = run("-m", "stepper", "record", "--lookups", "-o", path, "-m", "tests.answers", "--swept")
+    done = run(
+        "-m", "stepper", "record", "--lookups", "-o", path, "-m", "tests.answers", "--experiments"
+    )
     recording = Recording.open(str(path))
     yield recording, counts(done), troubles(done)
     recording.close()

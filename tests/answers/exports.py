@@ -109,3 +109,69 @@ def exported_with_one_example(run: Run) -> None:
 
     x = ones(2 if run.remedied else 1, 2, 3)
     exported(run, Flattened(), (x,), {"x": {0: Dim("many")}}, strict=False)
+
+
+@case(
+    "pytorch#169488", "why-failed",
+    cause="aten._sparse_addmm.default",
+    advice="torch itself does not know what this operator of its own gives for these tensors",
+    counts=(0, 1),
+    never=("register_fake",),
+)  # fmt: skip
+def sparse_product(run: Run) -> None:
+    class Product(nn.Module):
+        def forward(self, a: Any, x: Any) -> Any:
+            return a @ x if run.remedied else torch.sparse.mm(a, x)  # cause
+
+    a = torch.eye(4) if run.remedied else torch.eye(4).to_sparse()
+    shapes = {"a": None, "x": {1: torch.export.Dim("columns")}}
+    with run.failing():
+        exported(run, Product(), (a, ones(4, 2)), shapes)
+
+
+@case(
+    "", "why-failed",
+    cause=("1 compilation failed", "16 not in range [4, 12]"),
+    advice="a size of the example inputs is outside of its Dim's range",
+    counts=(0, 1),
+    never=("it ended",),
+)  # fmt: skip
+def exported_out_of_its_range(run: Run) -> None:
+    class OutOfItsRange(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return x.sum(0)
+
+    rows = {"x": {0: Dim("rows", min=4, max=12)}}
+    exported(run, OutOfItsRange(), (ones(8 if run.remedied else 16, 2),), rows)
+
+
+@case(
+    "", "why-failed",
+    cause=("UserError in torch.export", "L['b'].size()[0] = 5 is not equal to L['a'].size()[0]"),
+    advice="a Dim for each, or example inputs of one size",
+    counts=(0, 1),
+)  # fmt: skip
+def one_dim_for_two_sizes(run: Run) -> None:
+    class Sums(nn.Module):
+        def forward(self, a: Any, b: Any) -> Any:
+            return a.sum(0) + b.sum(0)
+
+    rows = Dim("rows")
+    shapes = {"a": {0: rows}, "b": {0: Dim("others") if run.remedied else rows}}
+    exported(run, Sums(), (ones(4, 2), ones(5, 2)), shapes, strict=False)
+
+
+@case(
+    "", "why-failed",
+    cause=("ConstraintViolationError in torch.export", "2 not in range [4, 8]"),
+    advice="or give the Dim another min and max",
+    counts=(0, 1),
+)  # fmt: skip
+def smaller_than_its_dim(run: Run) -> None:
+    class Doubles(nn.Module):
+        def forward(self, a: Any) -> Any:
+            return a * 2
+
+    rows = Dim("rows", min=2 if run.remedied else 4, max=8)
+    with run.failing():
+        exported(run, Doubles(), (ones(2, 3),), {"a": {0: rows}}, strict=False)

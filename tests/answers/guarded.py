@@ -419,3 +419,52 @@ def key_that_appears(run: Run) -> None:
 
     chosen(ones(3), {})
     chosen(ones(3), {} if run.remedied else {"extra": 1})
+
+
+@case(
+    "pytorch#131893", "is-guarded", expression="y.shape[0]",
+    cause="y.shape[0] is not guarded: no guard of 1 entry looks at it",
+    counts=(1, 1),
+    never=("is guarded",),
+)  # fmt: skip
+def tensor_that_is_not_used(run: Run) -> None:
+    @run.compile
+    def doubled(x: Any, y: Any) -> Any:
+        kept = y  # noqa: F841
+        return x * 2
+
+    for size in (4, 4 if run.remedied else 6):
+        doubled(ones(3), ones(size))
+
+
+@case(
+    "", "is-guarded", expression="x.shape",
+    cause="x.shape is guarded: it must be [s77, 3], of which s77",
+    counts=(2, 1),
+)  # fmt: skip
+def shape_of_which_one_size_is_free(run: Run) -> None:
+    @run.compile
+    def summed(x: Any) -> Any:
+        return x.sum(0) * x.shape[0]
+
+    for width in (3, 3 if run.remedied else 4):
+        x = ones(4, width)
+        torch._dynamo.mark_dynamic(x, 0)
+        summed(x)
+
+
+@case(
+    "", "is-guarded", expression="image",
+    cause="image is guarded as to what kind of tensor it is, not its elements",
+    counts=(3, 2),
+    never=("image is guarded;",),
+)  # fmt: skip
+def kind_beside_a_symbol(run: Run) -> None:
+    @run.compile
+    def measured_in_a_loop(image: Any) -> Any:
+        height, _ = image.shape
+        return image * height
+
+    for size in (3, 4):
+        measured_in_a_loop(ones(size, 2))
+    measured_in_a_loop(ones(4, 2, dtype=torch.float32 if run.remedied else torch.float64))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import torch
@@ -333,3 +334,56 @@ def float_that_changes(run: Run) -> None:
 
     for scale in (0.5, 0.6, 0.7):
         scaled(ones(3), scale)
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=(
+        "x.shape[0] is free within the conditions on it: the symbol s77, 2 or more",
+        "requires Eq(s77, TruncToInt(OpaqueUnaryFn_sqrt(ToFloat(s77)))**2)",
+    ),
+    counts=(1, 1),
+)  # fmt: skip
+def side_of_a_square(run: Run) -> None:
+    def square(x: Any) -> Any:
+        side = int(math.sqrt(x.shape[0]))
+        return x.view(side, side)  # cause
+
+    run.compile(square, dynamic=True)(ones(16))
+
+
+@case(
+    "pytorch#95868", "why-shape", expression="shape[0]",
+    cause=(
+        "shape[0] never was a symbol: CONSTANT_MATCH requires 2",
+        "shape[0] is free within the conditions on it: the symbol s86, 0 or more",
+        "requires Eq(s52*s86, 12)",
+    ),
+    counts=(2, 2),
+    never=("was fixed",),
+)  # fmt: skip
+def ints_of_a_list(run: Run) -> None:
+    @run.compile
+    def unflattened(x: Any, shape: Any) -> Any:
+        return x.view(shape)
+
+    for rows in (2, 3, 6):
+        unflattened(ones(12), [rows, 12 // rows])
+
+
+@case(
+    "pytorch#149635", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is free: the symbol s77, 2 or more", "it was marked by mark_dynamic"),
+    counts=(1, 1),
+    never=("was fixed", "requires"),
+)  # fmt: skip
+def padded_to_a_least_size(run: Run) -> None:
+    @run.compile
+    def padded(x: Any) -> Any:
+        least = torch.sym_max if run.remedied else max
+        return ones(least(x.shape[0], 16)) + x.sum()  # cause
+
+    for size in (15, 17):
+        x = torch.arange(size)
+        torch._dynamo.mark_dynamic(x, 0)
+        padded(x)

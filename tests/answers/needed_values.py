@@ -13,8 +13,6 @@ from tests.answers.cases import Run, case
 
 ones = torch.ones
 
-NUMBER = [0]
-
 
 @case(
     "", "why-recompile",
@@ -95,6 +93,9 @@ def smoothed_as_often_as_is_set(run: Run) -> None:
         smoothing.times = 1 if run.remedied else times + 1
 
 
+NUMBER = [0]
+
+
 @case(
     "", "why-recompile",
     cause="NUMBER[0] changes: 1, 2",
@@ -160,3 +161,104 @@ def key_that_is_a_text_of_a_number(run: Run) -> None:
 
     for place in range(3):
         run.compile(Named(place))(ones(2), {"7": 2.0})
+
+
+@case(
+    "", "why-recompile",
+    cause="logits.shape[0] grows: 2, 3, 4",
+    advice="needs its value to go through a tensor row by row, which is unrolled",
+    counts=(3, 1),
+)  # fmt: skip
+def rows_that_are_zipped(run: Run) -> None:
+    def weighted(logits: Any, weights: Any) -> Any:
+        if run.remedied:
+            return (logits * weights[:, None]).sum(0)
+        return sum(row * weight for row, weight in zip(logits, weights, strict=True))  # cause
+
+    compiled = run.compile(weighted, dynamic=True)
+    for rows in (2, 3, 4):
+        compiled(ones(rows, 5), ones(rows))
+
+
+@case(
+    "", "why-recompile",
+    cause="count grows: 1, 2, 3",
+    advice="count is a symbol until tests/answers/needed_values.py:",
+    counts=(3, 1),
+)  # fmt: skip
+def layers_up_to_a_number(run: Run) -> None:
+    class Stacked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.layers = nn.ModuleList([nn.LogSigmoid() for _ in range(3)])
+
+        def forward(self, x: Any, count: Any) -> Any:
+            for layer in self.layers[:count]:  # cause
+                x = layer(x)
+            return x
+
+    compiled = run.compile(Stacked())
+    for count in (3, 3, 3) if run.remedied else (1, 2, 3):
+        compiled(ones(2), count)
+
+
+@case(
+    "", "why-recompile",
+    cause=("ids.shape[1] grows: 5, 7, 9", "ids.shape[0] changes: 2, 3"),
+    advice="ids.shape[1] is a symbol until tests/answers/needed_values.py",
+    counts=(3, 1),
+    never=("has made ids.shape[0] a symbol by itself",),
+)  # fmt: skip
+def repeated_once_for_each_column(run: Run) -> None:
+    """Whatever is done about the other size, each number of columns is compiled by itself."""
+
+    def repeated(ids: Any) -> Any:
+        return sum(ids.float() for _ in range(ids.shape[1]))  # cause
+
+    def times(ids: Any) -> Any:
+        return ids.float() * ids.shape[1]
+
+    compiled = run.compile(times, dynamic=True) if run.remedied else run.compile(repeated)
+    for rows, columns in ((2, 5), (2, 7), (3, 9)):
+        compiled(ones(rows, columns, dtype=torch.long))
+
+
+@case(
+    "pytorch#114293", "why-recompile",
+    cause=("start grows: 2, 3, 4, 5", "by CALL 2"),
+    advice="start is a symbol until",
+    counts=(4, 2),
+    never=("To save the entry",),
+)  # fmt: skip
+def partial_sums(run: Run) -> None:
+    @run.compile
+    def accumulated(x: Any, start: Any, end: Any) -> Any:
+        if run.remedied:
+            return x[start:end].sum(0)
+        total = x[start]
+        for at in range(start + 1, end):  # cause
+            total = total + x[at]
+        return total
+
+    for start in (2, 3, 4, 5):
+        accumulated(ones(10, 2), start, 9)
+
+
+@case(
+    "", "why-recompile",
+    cause="x.shape[0] grows: 3, 4, 5",
+    advice="needs its value to go through a tensor row by row, which is unrolled",
+    counts=(3, 2),
+)  # fmt: skip
+def one_row_after_another(run: Run) -> None:
+    @run.compile
+    def summed_in_turn(x: Any) -> Any:
+        if run.remedied:
+            return x.sin().sum(0)
+        total = torch.zeros(2)
+        for row in x:  # cause
+            total = total + row.sin()
+        return total
+
+    for size in (3, 4, 5):
+        summed_in_turn(ones(size, 2))

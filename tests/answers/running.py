@@ -10,11 +10,11 @@ from pathlib import Path
 from stepper.recording.reader import Recording
 from tests import ready
 from tests.answers.cases import CASES, Case, Question, of
-from tests.answers.swept import SWEPT
+from tests.answers.guard_experiments import EXPERIMENTS
 from tests.conftest import ROOT, clean_environment
 
 Recorded = tuple[Recording, dict[str, int], dict[str, int]]
-"""A recording, how many graphs each program made (of the sweep's: after the change), and how often
+"""A recording, how many graphs each program made (of experiments: after the change), and how often
 there was trouble."""
 
 
@@ -62,7 +62,7 @@ def troubles(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
 
 
 def _told(done: subprocess.CompletedProcess[str]) -> Iterator[list[str]]:
-    known = CASES.keys() | SWEPT.keys()
+    known = CASES.keys() | EXPERIMENTS.keys()
     for line in done.stdout.splitlines():
         words = line.split()
         if len(words) in (2, 3) and words[0] in known:

@@ -182,6 +182,9 @@ def kept_static(run: Run) -> None:
         compiled(x)
 
 
+TOKENS = 8
+
+
 @case(
     "pytorch#161119", "why-shape", expression="x.shape[0]",
     cause=(
@@ -203,9 +206,6 @@ def split_by_a_global(run: Run) -> None:
     for tokens in (8, 4, 3):
         TOKENS = tokens
         split(ones(tokens))
-
-
-TOKENS = 8
 
 
 @case(
@@ -336,3 +336,150 @@ def unbacked_and_broadcast(run: Run) -> None:
         x = ones(size)
         torch._dynamo.decorators.mark_unbacked(x, 0)
         added(x, ones(size))
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is 4: it was the symbol", "the same symbol as x.shape[1]"),
+    counts=(2, 2),
+)  # fmt: skip
+def shape_compared_with_a_tuple(run: Run) -> None:
+    def doubled_if_square(x: Any) -> Any:
+        return x * 2 if x.shape == (4, 4) else x + 1  # cause
+
+    compiled = run.compile(doubled_if_square, dynamic=True)
+    compiled(ones(4, 4))
+    compiled(ones(5, 6))
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is 3: it was the symbol", "by BINARY_OP *"),
+    counts=(1, 1),
+)  # fmt: skip
+def list_that_is_repeated(run: Run) -> None:
+    def repeated(x: Any) -> Any:
+        return sum([x[0]] * x.shape[0])  # cause
+
+    run.compile(repeated, dynamic=True)(ones(3))
+
+
+@case(
+    "", "why-shape", expression="x.shape[0]",
+    cause=("x.shape[0] is 3: it was the symbol", "for the node unbind"),
+    counts=(1, 1),
+)  # fmt: skip
+def rows_unbound(run: Run) -> None:
+    def added(x: Any) -> Any:
+        return sum(x.unbind(0))  # cause
+
+    run.compile(added, dynamic=True)(ones(3))
+
+
+@case(
+    "pytorch#152918", "why-shape", expression="x.shape[0]",
+    cause=(
+        "x.shape[0] is 5: it was the symbol",
+        "requires Eq(s77, 5), by BINARY_OP *",
+        "for the node mul",
+        "in infer_size",
+    ),
+    counts=(1, 1),
+    never=("is free", "_check_with"),
+)  # fmt: skip
+def times_five_random_numbers(run: Run) -> None:
+    def noisy(x: Any) -> Any:
+        return torch.randn(x.shape[0] if run.remedied else 5) * x  # cause
+
+    compiled = run.compile(noisy, dynamic=True)
+    for size in (5, 6) if run.remedied else (5,):
+        compiled(ones(size))
+
+
+@case(
+    "pytorch#174704", "why-shape", expression="x.shape[1]",
+    cause=(
+        "x.shape[1] is 4: it was the symbol",
+        "requires Eq(s27, 4), by CALL 4",
+        "for the node rms_norm",
+    ),
+    counts=(1, 1),
+    never=("is free",),
+)  # fmt: skip
+def normed_by_its_weights(run: Run) -> None:
+    norm = nn.RMSNorm(4)
+
+    def normed(x: Any) -> Any:
+        return norm(x)  # cause
+
+    compiled = run.compile(normed, dynamic=True)
+    for size in (3, 5):
+        compiled(ones(size, 4))
+
+
+@case(
+    "pytorch#105279", "why-shape", expression="source.shape[0]",
+    cause=(
+        "0/0 unrolled_over_time.<locals>.unrolled: source.shape[0] is 4: it was the symbol",
+        "requires Eq(s38, 4), by CALL 1",
+        "0/1 unrolled_over_time.<locals>.unrolled: source.shape[0] is 6: it was the symbol",
+    ),
+    counts=(2, 1),
+    never=("is free",),
+)  # fmt: skip
+def unrolled_over_time(run: Run) -> None:
+    weight = nn.Parameter(ones(3, 3))
+
+    def unrolled(source: Any) -> Any:
+        state = torch.zeros(3)
+        if run.remedied:
+            return source @ weight
+        for at in range(source.shape[0]):  # cause
+            state = torch.tanh(source[at] @ weight + state)
+        return state
+
+    compiled = run.compile(unrolled, dynamic=True)
+    for size in (4, 6):
+        compiled(ones(size, 3))
+
+
+@case(
+    "pytorch#141594", "why-shape", expression="length",
+    cause=(
+        "length never was a symbol: CONSTANT_MATCH requires 10",
+        "length never was a symbol: CONSTANT_MATCH requires 20",
+    ),
+    counts=(2, 1),
+    never=("is free", "was fixed"),
+)  # fmt: skip
+def length_of_a_mask(run: Run) -> None:
+    def mask(x: Any, length: Any) -> Any:
+        return x + torch.arange(length).sum()  # cause
+
+    compiled = run.compile(mask, dynamic=run.remedied)
+    for length in (10, 20):
+        compiled(ones(2), length)
+
+
+@case(
+    "", "why-shape", expression="self.grid_size",
+    cause="self.grid_size never was a symbol: CONSTANT_MATCH requires (2, 3)",
+    counts=(2, 1),
+    never=("SEQUENCE_LENGTH requires",),
+)  # fmt: skip
+def tuple_that_is_compared(run: Run) -> None:
+    class OnAGrid(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.grid_size = (2, 3)
+
+        def forward(self, x: Any) -> Any:
+            if self.grid_size is None:
+                return x
+            return x * self.grid_size[1]
+
+    module = OnAGrid()
+    compiled = run.compile(module)
+    compiled(ones(3))
+    module.grid_size = (2, 3) if run.remedied else (4, 5)
+    compiled(ones(3))

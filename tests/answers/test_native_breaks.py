@@ -67,7 +67,6 @@ OTHERWISE = {
     "whether_all_are_zero": "decide on tensors with torch.where (both sides computed), or torch.c",
     "text_of_a_tensor": "make the text outside of the compiled function",
     "backward_of_a_loss_that_is_detached": "call backward outside of the compiled function",
-    "step_with_a_closure": "call backward outside of the compiled function",
     "generator_across_a_break": "remove the call; somebody asked for this break",
     "largest_by_a_key": "take what `",
     "printed_and_then_written_into": "print outside of the compiled function",
