@@ -17,6 +17,7 @@ from stepper.analysis.break_facts import facts_of, only_marked
 from stepper.analysis.break_rules import advised
 from stepper.analysis.broken import Broken
 from stepper.analysis.conditions import of_range
+from stepper.analysis.expanded import change_of_expanded
 from stepper.analysis.failures import Failed, device_of, fixed_sizes, operands, said_inside
 from stepper.analysis.faked import change_of_fake
 from stepper.analysis.handed_on import spelled_inside
@@ -615,6 +616,7 @@ RULES: dict[str, Rule] = {
     ),
     # The sizes of what torch's associative_scan cuts and joins by itself.
     "combined": _combined,
+    "expanded": change_of_expanded,
     "fake behind": change_of_fake,
 }
 """In the order in which they are asked."""

@@ -1,5 +1,5 @@
 """Programs that fail where the graph ends, or where torch joins what it has cut, because of what a
-line before has done: made a leaf, combined halves.
+line before has done: wrote into an expanded input, made a leaf, combined halves.
 """
 
 from __future__ import annotations
@@ -14,6 +14,45 @@ from torch._higher_order_ops.associative_scan import (  # type: ignore[attr-defi
 from tests.answers.cases import Run, case
 
 ones = torch.ones
+
+
+@case(
+    "", "why-failed",
+    cause="more than one element of the written-to tensor refers to a single memory location",
+    advice="scores is expanded, so that several of its elements are one place in memory, and "
+    "tests/answers/refused_whole.py:",
+    counts=(1, 1),
+)  # fmt: skip
+def doubled_where_it_is_expanded(run: Run) -> None:
+    def doubled_scores(scores: Any, shift: Any) -> Any:
+        shifted = scores + shift
+        scores.mul_(2)
+        return shifted
+
+    compiled = torch.compile(doubled_scores, backend=run.traced_again)
+    scores = ones(1).expand(4)
+    with run.failing():
+        compiled(scores.clone() if run.remedied else scores, ones(4))
+
+
+@case(
+    "", "why-failed",
+    cause="more than one element of the written-to tensor refers to a single memory location",
+    counts=(1, 1),
+    never=("is expanded",),
+)  # fmt: skip
+def added_to_a_view_of_it(run: Run) -> None:
+    """No node writes into the input itself: of which view it is, is not followed."""
+
+    def added_to_first(marks: Any) -> Any:
+        first = marks[:1]
+        first.add_(2)
+        return first + 1
+
+    compiled = torch.compile(added_to_first, backend=run.traced_again)
+    marks = ones(1).expand(4)
+    with run.failing():
+        compiled(marks.clone() if run.remedied else marks)
 
 
 def _asking_for_gradients(of: Any) -> Any:

@@ -172,6 +172,9 @@ FAILURES = {
     "not mapped": ("loop_that_is_mapped", "number_of_each_that_is_mapped"),
     "faked": ("fake_that_asks_its_data", "asked_whether_a_count_is_odd"),
     "forbidden": ("marked_inside", "dimension_out_of_range"),
+    "leaf returned": ("leaf_made_in_a_helper", "noted_in_a_branch"),
+    "combined": ("scanned_by_what_sums", "shapes_that_do_not_fit"),
+    "expanded": ("doubled_where_it_is_expanded", "added_to_a_view_of_it"),
     "fake behind": ("pooled_by_a_wrong_fake", "shapes_that_do_not_fit"),
 }
 """For each rule of failures a program for it, and one that looks like one."""
