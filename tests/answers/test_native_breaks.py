@@ -33,7 +33,7 @@ UNBROKEN = frozenset(
         "mode_of_inference", "mode_that_a_stack_enters", "namespace_made_inside",
         "numpy_turned_off", "observed_by_torch", "only_steps_of_an_optimizer",
         "printed_in_a_backward", "raised_on_data", "random_in_place", "random_number",
-        "shape_changed_in_place", "size_written_by_percent",
+        "rolled_at_random", "shape_changed_in_place", "size_written_by_percent",
         "sparse_inside", "sum_of_what_came_before", "tokens_that_come_by_and_by",
     }
 )  # fmt: skip
@@ -88,7 +88,6 @@ OTHERWISE = {
     "reduced_meanwhile": "the line is a library's: take what `",
     "cut_where_a_tensor_says": "keep the value a tensor",
     "kept_elsewhere_on_the_way": "the line is a library's: take what `",
-    "rolled_at_random": "the line is a library's: take what `",
 }
 """What it advises instead where the bench's advice is of a setting that it does not heed (those on
 what is printed, on recurrent modules, gradients and hooks), or of what it does in another way: it
