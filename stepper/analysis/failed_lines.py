@@ -21,6 +21,7 @@ from stepper.analysis.failures import (
     failed_count,
     failures,
     fixed_sizes,
+    guard_built,
     operands,
     said_inside,
 )
@@ -333,8 +334,18 @@ def _folded(
         yield text, f"{1 + len(more)} times " if more else "", moment
 
 
+def _guard_line(recording: Recording, failed: Failed) -> Iterator[Line]:
+    """The guard that could not be built, and what it was to check."""
+    item = failed.translation
+    guard = None if item is None else guard_built(recording, failed.failure, item)
+    if item is not None and guard is not None:
+        of = f" of {spelled_inside(recording, item, guard.source)}" if guard.source else ""
+        yield Line(f"   the guard that it was at: {guard.kind}{of}", guard.moment)
+
+
 def blamed_lines(recording: Recording, failed: Failed) -> Iterator[Line]:
     """The instruction to blame, what it was about to take, and where that comes from."""
+    yield from _guard_line(recording, failed)
     named = [*_named_nodes(recording, failed)]
     for node, of_program in named:
         told = line_text(of_program, recording.facts.cwd)

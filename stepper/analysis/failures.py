@@ -25,7 +25,7 @@ from stepper.client.text import plural
 from stepper.model.failure import OUTSIDE, FailedStage, Failure
 from stepper.model.program import Instruction, PythonFrame
 from stepper.model.shapes import Why
-from stepper.model.trace import Event, MomentId, Node, Outcome, Phase, Translation
+from stepper.model.trace import Event, Guard, MomentId, Node, Outcome, Phase, Translation
 from stepper.model.value import Value
 from stepper.recording.reader import Recording
 from stepper.support.pythons_own import is_installed
@@ -369,6 +369,13 @@ def _failed(recording: Recording, failure: Failure, item: Translation | None) ->
     )
 
 
+def guard_built(recording: Recording, failure: Failure, item: Translation) -> Guard | None:
+    """The guard that was being built when it failed; None: none was, or it is not recorded."""
+    attempts = recording.attempts(item.id)
+    installed = recording.guards_installed(attempts[-1].id) if failure.guard and attempts else []
+    return next((guard for guard in installed if guard.id == failure.guard), None)
+
+
 def _noticed_late(failure: Failure) -> bool:
     return _LATE.search(failure.message) is not None
 
@@ -404,6 +411,10 @@ def _blamed(
         for size in fixed_sizes(recording, item):
             if size.symbol is not None and size.symbol.conditions:
                 return size.symbol.conditions[0].moment, True
+        if (guard := guard_built(recording, failure, item)) is not None:
+            first = recording.attempt(guard.attempt).first_moment
+            if first <= guard.moment <= recording.newest:
+                return made_at(recording, guard.moment), True
     if failure.node and item is not None:
         attempts = recording.attempts(item.id)
         nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []

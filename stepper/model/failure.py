@@ -66,5 +66,7 @@ class Failure(msgspec.Struct, frozen=True, omit_defaults=True):
     """The innermost frames of the exception's traceback, outermost first."""
     node: str = ""
     """The FX node that was being run or lowered."""
+    guard: int = 0
+    """Id of the guard that was being built; 0: none was, or it is not recorded."""
     fakes: tuple[tuple[str, PythonFrame], ...] = ()
     """The operators for whose fake tensors the program had registered a function, and where."""

@@ -539,3 +539,29 @@ def error_that_is_handled(run: Run) -> None:
 
     with contextlib.suppress(RuntimeError):
         product_or_nothing(ones(3, 2), ones(3))
+
+
+class Ratios(tuple[float, ...]):
+    """A tuple that has no length, as e3nn's Irrep has none."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError("ratios have no length")
+
+
+@case(
+    "e3nn", "why-failed",
+    cause=(
+        "NotImplementedError while building guards", "ratios have no length",
+        "the guard that it was at: SEQUENCE_LENGTH of ratios",
+    ),
+    counts=(1, 1),
+    never=("which instruction made the guard is not recorded",),
+)  # fmt: skip
+def guard_that_asks_for_no_length(run: Run) -> None:
+    @run.compile
+    def scaled_by_ratios(x: Any, ratios: Any) -> Any:
+        more = x + 1
+        return more * ratios[0]  # cause
+
+    with contextlib.suppress(Exception):
+        scaled_by_ratios(ones(3), Ratios((2.0, 3.0)))

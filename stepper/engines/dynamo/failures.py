@@ -9,7 +9,7 @@ more. Nothing of either is kept.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -145,6 +145,21 @@ def moment_of(
                 if found is not None:
                     return found
     return None
+
+
+def guard_of(error: BaseException, guards: Mapping[int, object]) -> int:
+    """The number of the guard that was being built when something raised it; 0: none of these was.
+
+    Args:
+        error: what leaves the compiler.
+        guards: by number.
+    """
+    for link in reversed(list(_links(error))):
+        for frame, _ in reversed(traceback_frames(link)):
+            if versions.is_creating_guard(frame.f_code):
+                built = frame_locals(frame).get("self")
+                return next((number for number, guard in guards.items() if guard is built), 0)
+    return 0
 
 
 def of_backward(error: BaseException, newest: MomentId, stack: tuple[PythonFrame, ...]) -> Failure:

@@ -20,6 +20,8 @@ from functools import partial
 from types import CodeType, FrameType
 from typing import Any
 
+import msgspec
+
 from stepper._C import Steps, call_and_undo
 from stepper.debuggee.engine import Recorder
 from stepper.debuggee.mirror import (
@@ -360,7 +362,10 @@ class Translations:
             if self._breaks.pending(broken):
                 found = self._breaks.confirm(broken, failures.message(broken), resumes=False)
                 self._recorder.graph_break(now.attempt, found)
-        failure = failures.failure_of(error, moment, traced=traced)
+        failure = msgspec.structs.replace(
+            failures.failure_of(error, moment, traced=traced),
+            guard=failures.guard_of(error, now.translation.guards),
+        )
         self._recorder.failed(failure, now.translation)
         said = f"{type(error).__name__}: {text}"
         reason = text if isinstance(error, TorchDynamoException) else said

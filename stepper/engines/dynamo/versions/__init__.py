@@ -185,6 +185,11 @@ def is_guard_building(code: CodeType) -> bool:
     return code.co_name == "__init__" and code.co_filename == torch._dynamo.guards.__file__
 
 
+def is_creating_guard(code: CodeType) -> bool:
+    """Whether a code object is that of the method by which one guard puts itself among them."""
+    return code.co_name == "create" and code.co_filename == torch._guards.__file__
+
+
 def late_mutation_types() -> frozenset[type]:
     """The kinds of trackers that Dynamo may change before it tells the side effects."""
     found: set[type] = set()
