@@ -11,7 +11,7 @@ from itertools import chain
 from typing import NamedTuple
 
 from stepper.analysis.advice import Advice, Changing, Rule
-from stepper.analysis.break_places import left_to_python
+from stepper.analysis.called_apart import compiled_for_a_break
 from stepper.analysis.check_index import whose_key_is_told
 from stepper.analysis.dtypes import shared_dtype
 from stepper.analysis.kept_or_handed import changed_by_itself, have
@@ -139,8 +139,7 @@ def _device(it: Changing) -> str:
 def _requires_grad(it: Changing) -> str:
     if is_parameter(it, it.series.source) or _only_with(it, {FUNCTORCH}):
         return ""
-    made = [*it.entries.made, *(each.translation for each in it.history.recompilations)]
-    if not it.history.resume_of and all(left_to_python(it.recording, each) for each in made):
+    if compiled_for_a_break(it):
         return (
             f"{short_name(it.history.name)} is compiled by itself because the graph breaks in what "
             f"calls it, with {it.name} as that has it: remove that break (why-break says how)."

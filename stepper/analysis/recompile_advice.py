@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from stepper.analysis.advice import Advice, Changing, Entries, Rule, compiler
+from stepper.analysis.called_apart import CALLED_APART, called_apart
 from stepper.analysis.conditions import LEAVES
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.kind_rules import KIND_RULES
@@ -58,7 +59,9 @@ _DONE_WITHOUT = frozenset({"number needed", "constant needed"})
 REFUSED = frozenset({"FailOnRecompileLimitHit", "RecompileError"})
 """Torch's errors that a function is compiled once more."""
 
-RULES: dict[str, Rule] = {**SIZE_RULES, **VALUE_RULES, **KIND_RULES}
+RULES: dict[str, Rule] = {
+    CALLED_APART: called_apart, **SIZE_RULES, **VALUE_RULES, **KIND_RULES
+}  # fmt: skip
 """Those about one thing that changes, in the order in which they are asked: the first that applies
 advises."""
 
@@ -191,6 +194,8 @@ def _beside(
         first = next((one for one in useless if each in saved.needed([*of(one), *beside])), None)
         if first is None or not each.changes or (first.rule == _LEFT and it.left_by):
             continue  # without the break the function that goes on is given neither of the two
+        if first.rule == CALLED_APART:
+            continue  # without it the two are sizes of different calls in one graph
         ways = " or ".join(_worded(entries, change, beside) for change in each.changes)
         alike.setdefault((about[first.source, first.aspect].changing, ways), []).append(each)
     for (changing, ways), same in alike.items():

@@ -7,6 +7,7 @@ from tests.answers import (  # noqa: F401
     autograd,
     backends_and_settings,
     branches_on_data,
+    called_apart,
     breaks,
     breaks_in_python,
     constants,

@@ -21,8 +21,8 @@ NOT_AGAIN = frozenset(
     {
         "array_left_by_a_break", "average_that_warms_up",
         "function_and_method_that_torch_decorates", "gradient_set_anew", "inference_tensor",
-        "layers_with_a_hook_that_prints", "method_whose_argument_breaks", "optimizer_of_each_fold",
-        "rows_of_a_subclass", "slices_and_whole_tensors",
+        "layer_of_two_lines", "layers_with_a_hook_that_prints", "method_whose_argument_breaks",
+        "optimizer_of_each_fold", "rows_of_a_subclass", "slices_and_whole_tensors",
     }
 )  # fmt: skip
 """Programs of which it compiles nothing twice: it has another entry do for both calls, leaves what

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stepper.analysis import kind_rules, recompile_advice, size_rules, value_rules
+from stepper.analysis import called_apart, kind_rules, recompile_advice, size_rules, value_rules
 from stepper.analysis.recompile_advice import RULES, RULES_OF_ALL, advise
 from stepper.analysis.recompile_series import histories
 from stepper.analysis.recompiles import recompilations
@@ -57,6 +57,7 @@ AGAINST = {
     "rank": "batches_of_other_sizes",
     "base": "guidance_that_is_expanded",
     "device": "device_that_is_set_between",
+    "called apart": "layer_of_one_line",
     "requires_grad": "frozen_after_the_first_call",
     "requires_grad of a parameter": "frozen_and_not",
     "list or tuple": "parameter_or_tensor",
@@ -142,7 +143,7 @@ def test_each_piece_of_advice_has_a_rule(advising: dict[str, set[str]]) -> None:
 
 def test_nothing_is_advised_outside_of_the_rules() -> None:
     """No module makes advice but those that the rules are in."""
-    modules = [kind_rules, recompile_advice, size_rules, value_rules]
+    modules = [called_apart, kind_rules, recompile_advice, size_rules, value_rules]
     ours = {Path(module.__file__ or "").name for module in modules} | {"advice.py"}
     folder = Path(recompile_advice.__file__).parent
     making = {
