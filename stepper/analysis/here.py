@@ -425,6 +425,8 @@ def _unfit(failure: Failure, spell: Spelling) -> _Unfit:
     if failure.differences:
         wanted = any(each.expected != UNKNOWN for each in failure.differences)
         return _Unfit("wants" if wanted else "does not fit:", differing_text(failure, spell))
+    if failure.missing and not failure.kind:
+        return _Unfit("does not fit:", differing_text(failure, spell))
     text = clip(spell(one_line(failure.text)), _TEXT)
     if failure.kind not in LEAVES:
         return _Unfit("does not fit:", text)
