@@ -113,7 +113,12 @@ from stepper.native.variables.user_defined import (
     is_immutable,
 )
 from stepper.native.variables.weak_references import WeakReferenceVariable
-from stepper.native.versions import SCRIPTED, HigherOrderOperator, checkpoint
+from stepper.native.versions import (
+    SCRIPTED,
+    HigherOrderOperator,
+    checkpoint,
+    without_overrides,
+)
 from stepper.support.words import Classes, is_subclass, one_of
 
 if TYPE_CHECKING:
@@ -465,8 +470,9 @@ class VariableBuilder:
 
 
 def _is_strided(value: torch.Tensor) -> bool:
-    """Whether it is a tensor with plain data."""
-    return not (value.is_quantized or value.is_nested or value.layout != torch.strided)
+    """Whether it is a tensor with plain data; its class is not asked."""
+    with without_overrides():
+        return not (value.is_quantized or value.is_nested or value.layout != torch.strided)
 
 
 def _is_plain_parameter(kind: type) -> bool:

@@ -133,8 +133,12 @@ class Region:
             if isinstance(value, ConstDictVariable):
                 items = {key: filled(each) for key, each in value.items.items()}
                 return ConstDictVariable.new(items, value.guards)
-            found = made[value.proxy.node] if isinstance(value, TensorVariable) else value
-            return found.with_guards(value.guards)
+            if not isinstance(value, TensorVariable):
+                return value
+            found = made[value.proxy.node].with_guards(value.guards)
+            if isinstance(found, TensorVariable) and value.class_type is not found.class_type:
+                return value.with_fields(proxy=found.proxy, guards=found.guards)
+            return found
 
         return filled(self.result)
 

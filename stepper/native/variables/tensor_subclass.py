@@ -85,6 +85,30 @@ def is_only_derived(kind: type) -> bool:
         and lookup(kind, "__setattr__") is lookup(torch.Tensor, "__setattr__")
         and lookup(kind, "__getattribute__") is lookup(torch.Tensor, "__getattribute__")
         and lookup(kind, "__getattr__") is MISSING
+        and not _own_protocols(kind)
+    )
+
+
+_OF_CLASSES = frozenset(
+    {
+        "__annotations__", "__copy__", "__deepcopy__", "__dict__", "__dir__", "__doc__",
+        "__format__", "__getstate__", "__init__", "__init_subclass__", "__module__", "__new__",
+        "__reduce__", "__reduce_ex__", "__repr__", "__setstate__", "__str__",
+        "__torch_function__", "__weakref__",
+    }
+)  # fmt: skip
+"""Special names of a class that no operation on its tensors looks up, or that are interpreted."""
+
+
+def _own_protocols(kind: type) -> bool:
+    """Whether a class has special methods of its own in place of a tensor's, as for `+` or `len`:
+    Python calls those, and torch is asked only if they do."""
+    bases = [base for base in kind.__mro__ if base not in torch.Tensor.__mro__]
+    names = {name for base in bases for name in vars(base)} - _OF_CLASSES
+    special = (name for name in names if name.startswith("__") and name.endswith("__"))
+    return any(
+        has(torch.Tensor, name) and lookup(kind, name) is not lookup(torch.Tensor, name)
+        for name in special
     )
 
 
@@ -109,6 +133,8 @@ class SubclassTensorVariable(TensorVariable):
 
     value: torch.Tensor | None = None
     """The tensor, if it was there before."""
+    plain: VariableTracker | None = None
+    """Whose data it has, if that was there before: it may be no output of the graph's."""
 
     def __post_init__(self) -> None:
         self.identity = object()
@@ -127,7 +153,7 @@ class SubclassTensorVariable(TensorVariable):
             return tx.class_variable(self)
         of_tensors = lookup(torch.Tensor, name)
         found = lookup(self.class_type, name)
-        if found is MISSING:
+        if found is MISSING or (not has(type(found), "__set__") and self._stores(tx, name)):
             return self._own_attribute(tx, name)
         if found is not of_tensors:
             return self._of_class(tx, name, found)
@@ -137,7 +163,7 @@ class SubclassTensorVariable(TensorVariable):
 
     def _own_attribute(self, tx: Translator, name: str) -> VariableTracker:
         """What was stored on the object itself."""
-        if self.has_attribute(tx, name):
+        if self._stores(tx, name):
             held = AttrSource(self._source(), name)
             return tx.build(held, vars(self.value)[name]).with_guards(self.guards)
         raise no_attribute(self.class_type, name)
@@ -148,6 +174,10 @@ class SubclassTensorVariable(TensorVariable):
             return True
         if found is not MISSING:
             raise self.refuse("hasattr")
+        return self._stores(tx, name)
+
+    def _stores(self, tx: Translator, name: str) -> bool:
+        """Whether it was stored on the object itself."""
         if self.value is None:
             return False
         stored = name in vars(self.value)
@@ -166,7 +196,7 @@ class SubclassTensorVariable(TensorVariable):
         return super().call_method(tx, name, args, kwargs)
 
     def recipe(self) -> Recipe:
-        return of_class, self.proxy.node, self.class_type
+        return of_class, self.plain or self.proxy.node, self.class_type
 
     def reconstruct(self, codegen: Codegen) -> None:
         codegen.make(*self.recipe())
@@ -257,7 +287,8 @@ def with_class(tensor: VariableTracker, cls: type) -> VariableTracker:
     known = cls is not torch.Tensor and is_only_derived(cls)
     if not known or not isinstance(tensor, TensorVariable):
         raise tensor.refuse_method("as_subclass")
-    return SubclassTensorVariable(tensor.proxy, cls, guards=tensor.guards)
+    plain = tensor if tensor.source is not None else None
+    return SubclassTensorVariable(tensor.proxy, cls, plain=plain, guards=tensor.guards)
 
 
 def dispatched(

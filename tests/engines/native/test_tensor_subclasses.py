@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
+from torch.utils.checkpoint import checkpoint
 
 from tests.engines.native.harness import check, same
 
@@ -203,6 +204,86 @@ def test_gradients_reach_the_tensor_itself(kind: Any) -> None:
         function(x).backward()
         found.append([x.grad, type(x.grad)])
     assert same(*found)
+
+
+class Added(Plain):
+    """One whose operations Python asks of its class."""
+
+    def __add__(self, other: Any) -> Any:
+        return super().__add__(other) * 10
+
+    def __len__(self) -> int:
+        return 7
+
+
+def test_special_methods_of_their_own_are_called() -> None:
+    def own(x: Any, y: Any) -> Any:
+        return x + y, y + x, len(x), sum([x, y]), y.as_subclass(Added) + 1
+
+    check(own, torch.arange(1.0, 4).as_subclass(Added), torch.ones(3), namespace={"Added": Added})
+
+
+def test_what_is_stored_on_one_stands_before_what_its_class_has() -> None:
+    from stepper import native
+
+    def scaled(x: Any) -> Any:
+        return x * x.scale, x.scaled()
+
+    compiled = native.compile(scaled, backend="eager")
+    for stored in (False, True, False, True):
+        x = torch.arange(1.0, 4).as_subclass(Plain)
+        if stored:
+            x.scale = 5
+            x.scaled = lambda: 8  # type: ignore[method-assign]  # likewise
+        assert same(compiled(x), scaled(x))
+
+
+def test_one_that_is_made_of_an_argument_outlives_a_break() -> None:
+    def broken(x: Any) -> Any:
+        y = x.as_subclass(Plain)
+        print("made")
+        return y.scaled(), type(y)
+
+    explanation = check(broken, torch.ones(3), namespace={"Plain": Plain})
+    assert explanation.breaks
+
+
+def test_what_a_checkpoint_gives_has_their_class() -> None:
+    def kept(x: Any) -> Any:
+        return checkpoint(lambda y: (y * 2, y.sum()), x, use_reentrant=False)
+
+    x = torch.arange(1.0, 4).as_subclass(Plain)
+    explanation = check(kept, x, namespace={"checkpoint": checkpoint})
+    assert not explanation.breaks
+
+
+class Hearing(torch.Tensor):
+    """One whose class hears of everything."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        HEARD.append(func)
+        return super().__torch_function__(func, types, args, kwargs or {})
+
+
+HEARD: list[Any] = []
+
+
+@pytest.mark.parametrize("breaks", [False, True])
+def test_to_compile_asks_their_class_nothing(breaks: bool) -> None:
+    from stepper import native
+
+    def heard(x: Any) -> Any:
+        if breaks:
+            print(end="")
+        return x.sin() + x.shape[0]
+
+    found = []
+    for function in (heard, native.compile(heard, backend="eager")):
+        HEARD.clear()
+        function(torch.ones(3).as_subclass(Hearing))
+        found.append([*HEARD])
+    assert found[0] == found[1] != []
 
 
 class Marked(nn.Parameter):
