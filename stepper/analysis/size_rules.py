@@ -33,6 +33,7 @@ from stepper.analysis.wanted import Wanted, wants_by
 from stepper.client.text import function_name, place_text
 from stepper.model.change import Change, Dynamic, MarkSize, Setting
 from stepper.model.datum import UNKNOWN, Datum, number, text_of
+from stepper.model.lookup import Aspect
 from stepper.model.shapes import ShapeStep, ShapeStepKind, Why
 from stepper.model.trace import Outcome, Translation
 from stepper.recording.reader import Recording
@@ -44,6 +45,7 @@ _ANOTHER = frozenset({"value", "type", "length", "dictionary", "identity"})
 _BUILTIN_MODULE = "builtin_nn_module"
 """The end of Dynamo's names for the scopes of guards on torch's own modules."""
 _SIZE = re.compile(r"size\((\d+)\)")
+_STRIDES = re.compile(r"\.stride\(\)\[(\d+)\]")
 _INNER = "._"
 """In the source of what nobody hands over, or could mark: an inner tensor of a nested one, say."""
 _PART = re.compile(r"\._(min|max)_seqlen_tensor\Z")
@@ -623,12 +625,29 @@ def _condition(it: Changing) -> Advice | None:
                     f"slice of another tensor: hand it over as {tensor}.clone()."
                 )
             if STRIDE in failure.text:
-                tensor = _tensor(it)
-                return it.advise(
-                    f"Where the elements of {tensor} lie in memory is a condition of the entry: "
-                    f"hand it over always in one memory format, e.g. {tensor}.contiguous()."
-                )
+                return it.advise(_laid_out_alike(it, failure))
     return None
+
+
+def _laid_out_alike(it: Changing, failure: Failure) -> str:
+    """What is to be done where a condition on strides does not hold. Where a tensor is one element
+    long, its stride counts nothing to `contiguous`, and all the same for the condition."""
+    tensor, path = _tensor(it), path_of(it.series.source)
+    fact = f"Where the elements of {tensor} lie in memory is a condition of the entry"
+    dims = {int(at) for at in _STRIDES.findall(failure.text)}
+    ones = [
+        dim
+        for dim in sorted(dims)
+        for _, wants in it.entries.wanted
+        if path is not None and wants.get((str(path.before), Aspect("size", dim))) == 1
+    ]
+    if ones:
+        return (
+            f"{fact}: hand over {tensor}.clone(memory_format=torch.contiguous_format). "
+            f"contiguous() would leave it as it is: shape[{ones[0]}] is 1, so its stride does not "
+            "matter there."
+        )
+    return f"{fact}: hand it over always in one memory format, e.g. {tensor}.contiguous()."
 
 
 def _one_value(it: Changing, made: int | None, failure: Failure) -> tuple[str, str] | None:

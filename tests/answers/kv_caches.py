@@ -400,3 +400,23 @@ def tokens_seen(run: Run) -> None:
     if run.remedied:
         cache.seen_tokens = 4
     updated(ones(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="k.stride()[0] == 8*k.shape[1] does not hold",
+    advice="k.clone(memory_format=torch.contiguous_format)",
+    counts=(2, 1),
+    never=("e.g. k.contiguous()",),
+)  # fmt: skip
+def cache_that_slides(run: Run) -> None:
+    def attended_to_the_last(q: Any, k: Any) -> Any:
+        return (q @ k.transpose(-1, -2)).softmax(-1)
+
+    attend = run.compile(attended_to_the_last, dynamic=True)
+    k = ones(1, 3, 8)
+    for _ in range(4):
+        k = torch.cat([k, ones(1, 1, 8)], 1)[:, -5:]
+        if run.remedied:
+            k = k.clone(memory_format=torch.contiguous_format)
+        attend(ones(1, 1, 8), k)
