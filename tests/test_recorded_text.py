@@ -396,6 +396,7 @@ IN_ANALYSIS = {
         "settings_of": "torch's: the name of a scope",
         "_condition": "torch's sources",
         "_follows_from": "the compiler's: a condition",
+        "_laid_out_alike": "the compiler's: a condition",
         "_tensor": "torch's sources",
         "_zero_one_condition": "torch's sources",
     },
