@@ -20,7 +20,7 @@ from stepper.analysis.reasons import NEXT, PLACEMENTS, SPEC
 from stepper.analysis.recompile_series import Series
 from stepper.analysis.recompiles import changes_of
 from stepper.analysis.sites import own_frame
-from stepper.analysis.size_rules import from_numpy, is_parameter, of_numpy
+from stepper.analysis.size_rules import a_clone, from_numpy, is_one, is_parameter, of_numpy
 from stepper.analysis.sources import Path, path_of, unscoped
 from stepper.analysis.unmet_guards import AUTOCAST, FUNCTORCH, INFERENCE_MODE
 from stepper.analysis.wanted import wanted_by
@@ -371,18 +371,9 @@ def _stride(it: Changing) -> str:
             f"there by the compiled function itself{it.place_inside(kept)}: put a copy there that "
             "is laid out alike in each call, clone(memory_format=torch.contiguous_format)."
         )
-    if _is_one(it):
-        return (
-            f"{fact} {it.name}.clone(memory_format=torch.contiguous_format). contiguous() would "
-            f"leave it as it is: shape[{it.dim}] is 1, so its stride does not matter there."
-        )
+    if is_one(it, it.series.source, it.dim):
+        return f"{fact} {a_clone(it.name, it.dim)}"
     return f"{fact} {it.name} always in one memory format, e.g. {it.name}.contiguous()."
-
-
-def _is_one(it: Changing) -> bool:
-    """Whether the size is 1 of which the stride changes."""
-    key = (it.series.source, Aspect("size", it.dim))
-    return any(wants.get(key) == 1 for _, wants in it.entries.wanted)
 
 
 def _wrapper(it: Changing) -> str:

@@ -629,24 +629,29 @@ def _condition(it: Changing) -> Advice | None:
     return None
 
 
+def is_one(it: Changing, source: str, dim: int | None) -> bool:
+    """Whether a tensor's size is 1 in an entry."""
+    key = (source, Aspect("size", dim))
+    return any(wants.get(key) == 1 for _, wants in it.entries.wanted)
+
+
+def a_clone(name: str, dim: int | None) -> str:
+    """What to hand over in place of a tensor, one element long, so that its stride is the same."""
+    return (
+        f"{name}.clone(memory_format=torch.contiguous_format). contiguous() would leave it as it "
+        f"is: shape[{dim}] is 1, so its stride does not matter there."
+    )
+
+
 def _laid_out_alike(it: Changing, failure: Failure) -> str:
     """What is to be done where a condition on strides does not hold. Where a tensor is one element
     long, its stride counts nothing to `contiguous`, and all the same for the condition."""
     tensor, path = _tensor(it), path_of(it.series.source)
     fact = f"Where the elements of {tensor} lie in memory is a condition of the entry"
     dims = {int(at) for at in _STRIDES.findall(failure.text)}
-    ones = [
-        dim
-        for dim in sorted(dims)
-        for _, wants in it.entries.wanted
-        if path is not None and wants.get((str(path.before), Aspect("size", dim))) == 1
-    ]
+    ones = [dim for dim in sorted(dims) if path and is_one(it, str(path.before), dim)]
     if ones:
-        return (
-            f"{fact}: hand over {tensor}.clone(memory_format=torch.contiguous_format). "
-            f"contiguous() would leave it as it is: shape[{ones[0]}] is 1, so its stride does not "
-            "matter there."
-        )
+        return f"{fact}: hand over {a_clone(tensor, ones[0])}"
     return f"{fact}: hand it over always in one memory format, e.g. {tensor}.contiguous()."
 
 

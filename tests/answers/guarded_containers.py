@@ -8,18 +8,9 @@ from typing import Any
 import torch
 
 from tests.answers.cases import Run, case
+from tests.answers.guarded_attributes import SETTINGS
 
 ones = torch.ones
-
-
-class Settings(dict[str, Any]):
-    """As packages for configurations have them."""
-
-    def __getattr__(self, name: str) -> Any:
-        return self[name]
-
-
-SETTINGS = Settings(share=0.5, rate=0.1)
 
 
 @case(

@@ -82,8 +82,6 @@ def is_only_derived(kind: type) -> bool:
         and lookup(kind, "__torch_function__") is not NO_OVERRIDE
         and not is_derived(kind, torch.nn.Parameter)
         and lookup(kind, "__del__") is MISSING
-        and lookup(kind, "__setattr__") is lookup(torch.Tensor, "__setattr__")
-        and lookup(kind, "__getattribute__") is lookup(torch.Tensor, "__getattribute__")
         and lookup(kind, "__getattr__") is MISSING
         and not _own_protocols(kind)
     )
@@ -153,20 +151,17 @@ class SubclassTensorVariable(TensorVariable):
             return tx.class_variable(self)
         of_tensors = lookup(torch.Tensor, name)
         found = lookup(self.class_type, name)
-        if found is MISSING or (not has(type(found), "__set__") and self._stores(tx, name)):
-            return self._own_attribute(tx, name)
+        own = found is MISSING or not has(type(found), "__set__")
+        if own and self._stores(tx, name):
+            held = AttrSource(self._source(), name)
+            return tx.build(held, vars(self.value)[name]).with_guards(self.guards)
+        if found is MISSING:
+            raise no_attribute(self.class_type, name)
         if found is not of_tensors:
             return self._of_class(tx, name, found)
         if name in _OF_OBJECTS and not self.asks(tx):
             raise self.refuse(f"attribute {name}")
         return super().var_getattr(tx, name)
-
-    def _own_attribute(self, tx: Translator, name: str) -> VariableTracker:
-        """What was stored on the object itself."""
-        if self._stores(tx, name):
-            held = AttrSource(self._source(), name)
-            return tx.build(held, vars(self.value)[name]).with_guards(self.guards)
-        raise no_attribute(self.class_type, name)
 
     def has_attribute(self, tx: Translator, name: str) -> bool:
         found = lookup(self.class_type, name)
