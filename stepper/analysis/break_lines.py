@@ -235,7 +235,8 @@ def cost_text(cause: Cause) -> str:
     if cause.splits:
         parts.append(f"{plural(cause.splits, 'graph')} split")
     elif cause.splits_none:
-        parts.append("no graph split")
+        under_way = any(each.under_way for each in cause.occurrences)
+        parts.append("nothing is computed before it" if under_way else "no graph split")
     if cause.given_up:
         parts.append(f"{plural(cause.given_up, 'frame')} run uncompiled")
     if cause.failed:

@@ -65,6 +65,11 @@ class Occurrence(msgspec.Struct, frozen=True):
         return self.splits and self.lies_between
 
     @property
+    def under_way(self) -> bool:
+        """Whether the compilation that it is in has not ended, so that more may come of it."""
+        return self.translation.outcome is Outcome.RUNNING
+
+    @property
     def failed(self) -> bool:
         """Whether it is an error here."""
         return not self.found.resumes and self.translation.outcome is Outcome.FAILED

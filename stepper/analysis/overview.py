@@ -18,7 +18,8 @@ from stepper.analysis.recompiles import recompilations
 from stepper.analysis.shapes import cause_of, sizes
 from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations, interventions
-from stepper.client.frame_names import brief_compiled_name, compiled_title
+from stepper.client.frame_names import brief_compiled_name, common_name, compiled_title
+from stepper.client.names import brief_function
 from stepper.client.text import clip, one_line, plural, short_path, translation_summary
 from stepper.model.program import PythonFrame
 from stepper.model.trace import MomentId, Translation
@@ -95,7 +96,7 @@ def _recompiled(recording: Recording) -> Iterator[Line]:
             spell = spelling_of(recording, nearest)
             why = f"first: {differing_text(nearest.failures[0], spell)}"
         what = (
-            f"{brief_compiled_name(recording, first.translation)} {times}{limit}, "
+            f"{brief_function(common_name(recording, history.walks))} {times}{limit}, "
             f"{history.seconds:.2f} s"
         )
         # The moment that the recompilation has the number of: the one before its first.

@@ -33,7 +33,7 @@ from stepper.analysis.unmet_guards import Failure
 from stepper.analysis.unseen import so_far
 from stepper.analysis.walks import compilations, interventions
 from stepper.analysis.writers import set_elsewhere
-from stepper.client.frame_names import compiled_name, event_text
+from stepper.client.frame_names import common_name, compiled_name, event_text
 from stepper.client.meant import is_meant
 from stepper.client.names import brief_source
 from stepper.client.text import (
@@ -286,6 +286,7 @@ def _function(
         yield Line(f"    since {advice.evidence}", role="dim")
     told: set[tuple[str, str, str]] = set()
     stack: tuple[PythonFrame, ...] = ()
+    common = common_name(recording, history.walks)
     at_an_end = _AT_AN_END if every else BRIEF_AT_AN_END
     left_out = max(0, len(history.recompilations) - 2 * at_an_end)
     for at, each in enumerate(history.recompilations):
@@ -297,9 +298,9 @@ def _function(
             )
         if not at_an_end <= at < at_an_end + left_out:
             if every or at == 0 or len(history.recompilations) <= WHOLE:
-                yield from _recompilation(recording, each, stack, told, every)
+                yield from _recompilation(recording, each, stack, told, every, common)
             else:
-                yield from _in_brief(recording, each, stack, told)
+                yield from _in_brief(recording, each, stack, told, common)
             stack = callers_of(each.translation)
     tried_ones = (tried for each in history.recompilations for tried in each.tried)
     if not every and (len(history.recompilations) > WHOLE or _some_alike(tried_ones)):
@@ -324,8 +325,15 @@ def _heading(recording: Recording, history: History, indent: str = "") -> Iterat
 def _what_it_took(recording: Recording, history: History) -> str:
     place = f"{short_path(history.filename, recording.facts.cwd)}:{history.line}"
     counted = sum(each.result == "compiled" for each in history.recompilations)
-    name = compiled_name(recording, history.recompilations[0].translation)
+    name = common_name(recording, history.walks)
     return f"{name}  {place}  {plural(counted, 'recompilation')}, {history.seconds:.2f} s"
+
+
+def _which(recording: Recording, found: Recompilation, common: str) -> str:
+    """`0/1 compiled`, with the function's name behind it where that is not the `common` one."""
+    item, name = found.translation, compiled_name(recording, found.translation)
+    of = "" if name == common else f": {name}"
+    return f"{item.compile_id or '-'} {found.result}{of}"
 
 
 def _unmet(history: History) -> Counter[str]:
@@ -400,13 +408,15 @@ def _recompilation(
     before: tuple[PythonFrame, ...],
     told: set[tuple[str, str, str]],
     every: bool,
+    common: str,
 ) -> Iterator[Line]:
-    """`before`: the stack of the recompilation before this one; told only where it is another."""
+    """`before`: the stack of the recompilation before this one; told only where it is another, as
+    is the function's name where that is not the `common` one."""
     item, cwd = found.translation, recording.facts.cwd
     moment = found.lookup.first_moment if found.lookup is not None else item.first_moment
     stack = callers_of(item)
     by = f"  called by {place_text(stack[-1], cwd)}" if stack else ""
-    yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
+    yield Line(f"  {_which(recording, found, common)}{by}", moment)
     if stack[:-1] != before[:-1]:
         for text in way_texts(reversed(stack[:-1]), cwd):
             yield Line(f"      from {text}", moment, "dim")
@@ -454,6 +464,7 @@ def _in_brief(
     found: Recompilation,
     before: tuple[PythonFrame, ...],
     told: set[tuple[str, str, str]],
+    common: str,
 ) -> Iterator[Line]:
     """In two lines: the call, where it is another one than before, and the nearest entry."""
     item = found.translation
@@ -461,7 +472,7 @@ def _in_brief(
     stack = callers_of(item)
     by = f"  called by {place_text(stack[-1], recording.facts.cwd)}" if stack else ""
     by = "" if stack == before else by
-    yield Line(f"  {item.compile_id or '-'} {found.result}{by}", moment)
+    yield Line(f"  {_which(recording, found, common)}{by}", moment)
     nearest = found.nearest or next(iter(found.tried), None)
     if nearest is not None:
         yield from tried_lines(recording, nearest, told, origins=False)

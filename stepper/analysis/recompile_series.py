@@ -113,6 +113,11 @@ class History(msgspec.Struct, frozen=True, dict=True):
     calls_after_limit: int = 0
     """Calls after that which ran uncompiled, as far as lookups were recorded."""
 
+    @property
+    def walks(self) -> list[Translation]:
+        """What was compiled again."""
+        return [each.translation for each in self.recompilations]
+
     @cached_property
     def series(self) -> tuple[Series, ...]:
         """What changed, the most frequent first. Found when it is first asked for, so that what is

@@ -22,7 +22,7 @@ from stepper.analysis.line import Line
 from stepper.analysis.run_costs import cost_lines
 from stepper.analysis.sites import program_line
 from stepper.analysis.slow_tree import calls
-from stepper.client.frame_names import compiled_name
+from stepper.client.frame_names import common_name, compiled_name
 from stepper.client.text import (
     function_name,
     line_text,
@@ -238,7 +238,8 @@ def _by_function(times: CompileTimes, every: bool) -> Iterator[Line]:
         if len(forwards) > 1:
             later = sum(root.total for root in forwards[1:])
             again = f"  compiled {len(forwards)} times, after the first {time_words(later)}"
-        text = f"  {_row(total, times.total)}  {compiled_name(times.recording, first)}{again}"
+        name = common_name(times.recording, (item for item, _ in pairs))
+        text = f"  {_row(total, times.total)}  {name}{again}"
         yield Line(text, first.first_moment)
         for item, root in _cut(pairs, every):
             yield Line(f"             {_compilation(item, root)}", item.first_moment, "dim")

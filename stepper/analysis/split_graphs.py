@@ -5,7 +5,7 @@ What lies before a break are the parts of the function that has run so far; what
 resume functions that go on; and what is left to Python at either is compiled by itself. A part that
 was to be compiled and was not, since it broke where no function can go on or failed, counts as one
 that has a graph: it might have had one. So does a resume function that has not been called, as at a
-stop at the break.
+stop at the break. A part that is being compiled has what it has computed so far.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class SplitGraphs:
 
     @cached_property
     def _with_graph(self) -> set[int]:
-        return {item.code for item in compilations(self._recording) if _may_have_graph(item)}
+        return {item.code for item in compilations(self._recording) if self._may_have_graph(item)}
 
     @cached_property
     def _breaks(self) -> dict[int, list[GraphBreak]]:
@@ -129,8 +129,11 @@ class SplitGraphs:
                 found.setdefault(by.id, set()).add(item.code)
         return found
 
-
-def _may_have_graph(item: Translation) -> bool:
-    if item.outcome is Outcome.COMPILED:
-        return item.nodes > 0
-    return item.outcome is not Outcome.SKIPPED or item.graph_breaks > 0
+    def _may_have_graph(self, item: Translation) -> bool:
+        if item.outcome is Outcome.COMPILED:
+            return item.nodes > 0
+        if item.outcome is Outcome.RUNNING:
+            attempts = self._recording.attempts(item.id)[-1:]
+            nodes = [node for each in attempts for node in self._recording.nodes_made(each.id)]
+            return any(node.op.startswith("call_") for node in nodes)
+        return item.outcome is not Outcome.SKIPPED or item.graph_breaks > 0

@@ -46,6 +46,7 @@ CREATE TABLE frames (
     reason TEXT,                  -- why it was skipped, failed or missed
     recompile_reason TEXT,        -- Dynamo's words on why an earlier entry did not match
     resume_of TEXT,               -- of a resume function: the function that it continues
+    wraps TEXT,                   -- of what a decorator made: the function that it is around
     first_moment INTEGER,
     last_moment INTEGER,
     attempts INTEGER,             -- runs of the symbolic interpreter, 1 without a restart
@@ -368,7 +369,7 @@ def _frames(recording: Recording) -> Iterator[Row]:
     for item in recording.translations():
         yield (
             item.id, str(item.phase), item.compile_id, item.name, item.filename, item.line,
-            str(item.outcome), item.reason, item.recompile_reason, item.resume_of,
+            str(item.outcome), item.reason, item.recompile_reason, item.resume_of, item.wraps,
             item.first_moment, item.last_moment, item.attempts, item.instructions, item.guards,
             item.nodes, item.graph_breaks, item.cache_size, item.seconds, item.thread, item.level,
             caller(item), item.by_hand,

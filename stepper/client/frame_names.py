@@ -4,16 +4,16 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from stepper.client.names import brief_function, brief_source
 from stepper.client.text import BY_HAND, function_name, one_line, short_name, walk_name
-from stepper.model.method_names import Owner, method_name, walk_label
+from stepper.model.method_names import LOCALS, Owner, method_name, walk_label
 from stepper.model.resume_names import resumed_name
 from stepper.model.trace import Event, EventKind, Phase, Translation
 from stepper.recording.reader import Recording
 
-_LOCALS = ".<locals>"
 _LOCAL_NAME = re.compile(r"(?<![\w.])[\w.]+(?:\.<locals>(?:\.(?:\w+|<\w+>))+)+")
 """The qualified name of a function within another one."""
 
@@ -31,7 +31,7 @@ def frame_name(recording: Recording, frame: int) -> str:
 
 def compiled_name(recording: Recording, item: Translation) -> str:
     """A walk's, by its outermost frame: `GPT2LMHeadModel, wrapper of can_return_tuple`."""
-    within = _LOCALS in item.name or _LOCALS in item.resume_of
+    within = LOCALS in item.name or LOCALS in item.resume_of
     owner = recording.owners.of_walk(item) if within else None
     name = _label(item.name, item.resume_of, owner)
     return name + BY_HAND if item.by_hand else name
@@ -40,6 +40,14 @@ def compiled_name(recording: Recording, item: Translation) -> str:
 @lru_cache(maxsize=4096)
 def _label(name: str, resume_of: str, owner: Owner | None) -> str:
     return short_name(walk_label(name, resume_of, owner))  # of thousands of walks mostly the same
+
+
+def common_name(recording: Recording, items: Iterable[Translation]) -> str:
+    """That of walks of one function: its qualified name where they are called by several names, as
+    a decorator's function is by those of all that it wraps."""
+    walks = [*items]
+    names = {compiled_name(recording, each) for each in walks}
+    return names.pop() if len(names) == 1 else _label(walks[0].name, walks[0].resume_of, None)
 
 
 def brief_compiled_name(recording: Recording, item: Translation) -> str:
@@ -74,7 +82,7 @@ def event_text(recording: Recording, event: Event) -> str:
 
 def with_shown_names(recording: Recording, text: str) -> str:
     """A text with functions in it by the names that they are shown by."""
-    if _LOCALS not in text:
+    if LOCALS not in text:
         return resumed_name(text)
 
     def shown(match: re.Match[str]) -> str:

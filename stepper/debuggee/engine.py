@@ -377,6 +377,7 @@ class Recorder(Protocol):
         by_hand: bool = False,
         names: Names = ...,
         owner: Owner | None = None,
+        wraps: str = "",
     ) -> Walk:
         """A lookup or an execution of `code` begins, in this thread; `by_hand`: the user asked for
         it at a stop."""

@@ -50,12 +50,13 @@ from stepper.model import trace
 from stepper.model.break_words import reason_of
 from stepper.model.failure import Failure
 from stepper.model.lookup import UnmetEntry
-from stepper.model.method_names import Entered, Owner
+from stepper.model.method_names import Entered, Owner, wrapped_function
 from stepper.model.program import Code, PythonFrame
 from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
 from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
+from stepper.support.wrapping import wrapped
 
 if TYPE_CHECKING:
     from stepper.model.collective import CollectiveReading
@@ -369,6 +370,11 @@ class Recorder:
         frame = FrameMirror(steps.last_frame, translator, make_code, parent, attempt, call_moment)
         if parent is None:
             record = attempt.translation.record
+            wraps = wrapped(frame.key.f_code, frame.key.f_locals)
+            if wraps != record.wraps:
+                record = msgspec.structs.replace(record, wraps=wraps)
+                attempt.translation.record = record
+                self.writer.translation(record)
             self._compiled[record.compile_id] = record.resume_of, self._owner(frame)
         self.entered(frame)
         return frame
@@ -599,6 +605,7 @@ class Recorder:
         by_hand: bool = False,
         names: Names = no_names,
         owner: Owner | None = None,
+        wraps: str = "",
     ) -> Walk:
         return Walk(
             self,
@@ -611,6 +618,7 @@ class Recorder:
             by_hand=by_hand,
             names=names,
             owner=owner,
+            wraps=wraps,
         )
 
     def lookup_again(self, told: ToldLookup, began: int) -> int | None:
@@ -678,7 +686,9 @@ class Recorder:
 
     def _owner(self, frame: FrameMirror) -> Owner | None:
         tracker = frame.key.symbolic_locals.get("self")
-        return None if tracker is None else self.describer.owner(tracker)
+        owner = None if tracker is None else self.describer.owner(tracker)
+        wraps = frame.attempt.translation.record.wraps if frame.parent is None else ""
+        return owner or wrapped_function(wraps)
 
     def place(self) -> Place:
         if self.stepping is not None:

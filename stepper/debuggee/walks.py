@@ -53,7 +53,7 @@ from stepper.debuggee.threads import thread_name
 from stepper.debuggee.told_again import ToldLookup
 from stepper.model import trace
 from stepper.model.lookup import CheckedGuard, TriedEntry
-from stepper.model.method_names import Owner
+from stepper.model.method_names import Owner, wrapped_function
 from stepper.model.program import Code, PythonFrame
 from stepper.model.stepping import Place
 from stepper.model.trace import Block, EventKind, MomentId, Outcome, Phase
@@ -242,6 +242,7 @@ class Walk(WalkState):
         by_hand: bool,
         names: Names,
         owner: Owner | None,
+        wraps: str,
     ) -> None:
         self._recorder = recorder
         self._walks = recorder.walks
@@ -264,6 +265,7 @@ class Walk(WalkState):
             thread=thread_name(),
             python_stack=python_stack,
             resume_of=resume_of,
+            wraps=wraps,
             phase=phase,
             level=self._walks.level,
             by_hand=by_hand,
@@ -271,7 +273,7 @@ class Walk(WalkState):
         self.subject = Subject(
             name=name or code.qualname or code.name,
             resume_of=resume_of,
-            owner=owner or recorder.owner_of(compile_id),
+            owner=owner or wrapped_function(wraps) or recorder.owner_of(compile_id),
         )
         """What a breakpoint asks of it."""
         self._began = time.monotonic()

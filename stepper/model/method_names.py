@@ -13,12 +13,13 @@ from typing import NamedTuple
 from stepper.model.module_path import is_module, module_path
 from stepper.model.resume_names import RESUME_NAME, resumed, resumed_name
 
-_LOCALS = ".<locals>"
+LOCALS = ".<locals>"
+"""What a qualified name has behind a function that it is within."""
 
 
 class Owner(NamedTuple):
-    """A module whose method is run; or a function of the program's, where what is compiled is one
-    of the compiler's own that hands on to it."""
+    """A module whose method is run; or a function of the program's, where what is compiled hands on
+    to it: one of the compiler's own, or a decorator's."""
 
     path: str
     """Its place in the model, `decoder.block[7]`; empty: it is the model."""
@@ -40,12 +41,17 @@ def owner_of(source: str, type_name: str, *, module: bool) -> Owner | None:
     return Owner(module_path(source), type_name) if module or is_module(source) else None
 
 
+def wrapped_function(wraps: str) -> Owner | None:
+    """The owner that a function is which is wrapped, by its qualified name; None: it has none."""
+    return Owner("", local_name(wraps)) if wraps else None
+
+
 def local_name(qualname: str) -> str:
     """A qualified name without the functions around it: `wrap.<locals>.inner` is `inner`,
     `wrap.<locals>.<listcomp>` is `<listcomp> of wrap`; the rest of a function that was broken is
     `f, resumed at 12`.
     """
-    around, _, text = qualname.rpartition(f"{_LOCALS}.")
+    around, _, text = qualname.rpartition(f"{LOCALS}.")
     if text.startswith("<") and around:
         text = f"{text} of {around.rpartition('.')[2]}"
     return resumed_name(text)
@@ -62,11 +68,11 @@ def walk_label(name: str, resume_of: str, owner: Owner | None) -> str:
     """
     rest = resumed(name)
     behind = "" if rest is None else f", resumed at {rest.line}"
-    if resume_of and (rest is None or _LOCALS in resume_of):
+    if resume_of and (rest is None or LOCALS in resume_of):
         name, behind = resume_of, behind or ", resumed"
     elif rest is not None:
         name = RESUME_NAME.sub(rest.function, name)
-    return (method_name(name, owner) if _LOCALS in name else name) + behind
+    return (method_name(name, owner) if LOCALS in name else name) + behind
 
 
 def walk_names(name: str, resume_of: str, owner: Owner | None) -> tuple[str, ...]:
@@ -82,7 +88,7 @@ def walk_names(name: str, resume_of: str, owner: Owner | None) -> tuple[str, ...
 def method_name(qualname: str, owner: Owner | None) -> str:
     """What a function is called that runs a method of a module: `decoder.block[7] T5Block.forward`,
     `GPT2LMHeadModel, wrapper of can_return_tuple`; its qualified name where it runs none."""
-    around, local, _ = qualname.partition(_LOCALS)
+    around, local, _ = qualname.partition(LOCALS)
     if owner is None:
         return qualname
     function = local_name(qualname)

@@ -162,6 +162,8 @@ class Translation(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     transformed_code: int | None = None
     resume_of: str = ""
     """For a resume function: name of the function that it continues."""
+    wraps: str = ""
+    """For what a decorator has put around a function: the qualified name of that function."""
     phase: Phase = Phase.TRANSLATE
     level: int = 0
     """How many walks were under way around it in the same thread: 0 for one that the program's own

@@ -6,13 +6,13 @@ from bisect import bisect_left, bisect_right
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from stepper.model.method_names import Entered, Owner, owner_of
+from stepper.model.method_names import Entered, Owner, owner_of, wrapped_function
 from stepper.model.module_path import layer_of, module_path
 from stepper.model.trace import Guard, Node, Phase
 from stepper.model.value import MODULE_FACT
 
 if TYPE_CHECKING:
-    from stepper.model.trace import State, Translation
+    from stepper.model.trace import Frame, State, Translation
     from stepper.model.value import Value
     from stepper.recording.reader import Recording
 
@@ -63,8 +63,16 @@ class Owners:
             value = _self(recording.state(last), frame) or value
             if value.lazy and found.last_moment is None:
                 return None
-        owner = self._known[frame] = None if value is None else _owner(value)
+        owner = None if value is None else _owner(value)
+        owner = self._known[frame] = owner or self._wraps(found)
         return owner
+
+    def _wraps(self, frame: Frame) -> Owner | None:
+        """The function that a translation's outermost frame has been put around."""
+        if frame.depth:
+            return None
+        attempt = self._recording.attempt(frame.attempt)
+        return wrapped_function(self._recording.translation(attempt.translation).wraps)
 
     def learn(self, attempt: int) -> None:
         """Find those of all frames of an attempt that is over, at once."""
@@ -73,7 +81,8 @@ class Owners:
             return
         self._learned.add(attempt)
         for frame, value in recording.entered_with(attempt, _SELF):
-            self._known[frame] = None if value is None else _owner(value)
+            owner = None if value is None else _owner(value)
+            self._known[frame] = owner or self._wraps(recording.frame(frame))
 
     def within(self, attempt: int) -> list[Owner]:
         """Those of an attempt's frames that are over, or have been asked for; each once, in the
@@ -97,7 +106,7 @@ class Owners:
         if walk.phase is not Phase.TRANSLATE:
             made = self._made(walk) if walk.compile_id else self._led_to(walk)
             if made is None and walk.phase is Phase.LOOKUP:
-                return self._of_call(walk)
+                return self._of_call(walk) or wrapped_function(walk.wraps)
             return None if made is None else self.of_walk(made)
         if not recording.has(walk.first_moment):
             return None

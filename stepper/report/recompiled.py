@@ -13,7 +13,7 @@ from stepper.analysis.recompile_advice import advise
 from stepper.analysis.recompile_lines import failure_text, limit_text, series_text, spelling_of
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.sources import spelled
-from stepper.client.frame_names import compiled_name
+from stepper.client.frame_names import common_name
 from stepper.model.datum import Datum, Words, text_of
 from stepper.model.lookup import Difference
 from stepper.report import contents
@@ -41,9 +41,9 @@ def recompiled(places: Places) -> Iterator[contents.Recompiled]:
     """Each function that was compiled again; what took most time comes first."""
     recording, tell = places.recording, places.tell
     for history in histories(recording, recompiles.recompilations(recording)):
-        count, last = len(history.recompilations), history.recompilations[-1].translation
+        count = len(history.recompilations)
         yield contents.Recompiled(
-            name=tell.name(compiled_name(places.recording, last)),
+            name=tell.name(common_name(places.recording, history.walks)),
             where=places.where(history.filename, history.line),
             entries=history.entries,
             seconds=history.seconds,

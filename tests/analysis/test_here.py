@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from stepper.analysis.here import ending_at, event_at, why_here
 from stepper.model.cache import Verdict
 from stepper.model.failure import FailedStage
@@ -72,6 +74,32 @@ def test_an_exception_is_blamed_on_its_line_before_it_is_known_what_comes_of_it(
     assert here.headline == "exception: Failed to trace builtin operator"
     assert here.culprit is not None
     assert here.culprit.moment == event.moment
+    tape.close()
+
+
+@pytest.mark.parametrize(
+    ("computed", "cost"), [(False, "nothing is computed before it"), (True, "1 graph split")]
+)
+def test_at_a_stop_at_a_break_only_what_is_computed_counts_as_a_graph(
+    tmp_path: Path, computed: bool, cost: str
+) -> None:
+    path = tmp_path / "stopped.stepper"
+    tape = Tape(str(path))
+    tape.begin(why_here, "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    tape.node("l_x_", "placeholder", "L_x_")
+    if computed:
+        tape.node("sin", "call_method", "sin")
+    tape.step(4)
+    tape.graph_break("Call to `torch._dynamo.graph_break()`", resumes=True)
+    tape.writer.flush()
+    recording = Recording.open(str(path))
+    event = recording.next_event(0, (EventKind.GRAPH_BREAK,), 1)
+    assert event is not None
+    leads = [line.text for line in why_here(recording, event.moment).leads]
+    recording.close()
+    assert leads[0] == f"cost: {cost}"
     tape.close()
 
 

@@ -229,7 +229,7 @@ def bounded(run: Run) -> nn.Module:
 @case(
     "", "why-shape", expression="ids.shape[1]", function="handing_on.<locals>.wrapper",
     cause=(
-        "handing_on.<locals>.wrapper: ids.shape[1] is free: the symbol s81, 2 to 6",
+        "Bounded.forward, wrapper of handing_on: ids.shape[1] is free: the symbol s81, 2 to 6",
         "requires s81 <= 6, by POP_JUMP",
     ),
     counts=(2, 1),

@@ -140,17 +140,58 @@ CALL_PATTERNS = {
 """What is written, and how often it happens."""
 
 
+LOGGED = """
+import functools
+import torch
+
+def logged(function):
+    @functools.wraps(function)
+    def wrapper(*args, **kwargs):
+        return function(*args, **kwargs)
+    return wrapper
+
+class Net(torch.nn.Module):
+    @logged
+    def forward(self, x):
+        return x + 1
+
+@logged
+def loss(x):
+    return x.sum()
+
+net, step = torch.compile(Net(), backend="eager"), torch.compile(loss, backend="eager")
+for _ in range(2):
+    step(net(torch.ones(3)))
+"""
+"""One code for all that it is put around."""
+
+LOGGED_PATTERNS = {
+    "lookup:loss": 2,
+    "miss:loss, wrapper of logged": 1,
+    "hit:loss, wrapper of logged": 1,
+    "entry:Net.forward*": 1,
+    "execute:loss": 2,
+}
+
+
 @pytest.mark.parametrize("engine", ["dynamo", "native"])
-def test_a_call_is_stopped_at_by_the_names_that_are_shown(tmp_path: Path, engine: str) -> None:
-    (tmp_path / "calls.py").write_text(CALLS)
-    given = [part for pattern in CALL_PATTERNS for part in ("-b", pattern)]
-    walk = ["c"] * (sum(CALL_PATTERNS.values()) + 1)
+@pytest.mark.parametrize(
+    ("program", "patterns", "near"),
+    [(CALLS, CALL_PATTERNS, "Net"), (LOGGED, LOGGED_PATTERNS, "Net.forward")],
+    ids=["modules", "decorated"],
+)
+def test_a_call_is_stopped_at_by_the_names_that_are_shown(
+    tmp_path: Path, engine: str, program: str, patterns: dict[str, int], near: str
+) -> None:
+    (tmp_path / "calls.py").write_text(program)
+    given = [part for pattern in patterns for part in ("-b", pattern)]
+    walk = ["c"] * (sum(patterns.values()) + 1)
     arguments = ("--engine", engine, "-o", "run.stepper", *given, "calls.py")
     text = console(tmp_path, *commands(*walk), *arguments)
     stops = re.findall(r"^stopped: breakpoint (\d+).*\n(?:  .*\n)*moment (\d+)/", text, re.M)
     assert "the program ended with exit code 0" in text
     recording = Recording.open(str(tmp_path / "run.stepper"))
-    for number, (pattern, times) in enumerate(CALL_PATTERNS.items(), 1):
+    for number, (pattern, times) in enumerate(patterns.items(), 1):
         breakpoint = parse_breakpoint(pattern)
         assert placed_text(breakpoint, recording, live=False) == f"happened {plural(times, 'time')}"
         at, found = 0, []
@@ -158,6 +199,6 @@ def test_a_call_is_stopped_at_by_the_names_that_are_shown(tmp_path: Path, engine
             at = hit[0]
             found.append(at)
         assert [int(moment) for by, moment in stops if int(by) == number] == found, pattern
-    with pytest.raises(BreakpointError, match="did you mean Net"):
-        placed_text(parse_breakpoint("hit:Nett"), recording, live=False)
+    with pytest.raises(BreakpointError, match=f"did you mean {near}"):
+        placed_text(parse_breakpoint(f"hit:{near}t"), recording, live=False)
     recording.close()

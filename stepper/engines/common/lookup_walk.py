@@ -31,6 +31,7 @@ from stepper.model.method_names import Owner, owner_of
 from stepper.model.program import Code, Instruction, PythonFrame
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
 from stepper.support.words import class_name, is_subclass
+from stepper.support.wrapping import wrapped
 
 ASKED_AGAIN = 16
 """Entries that are asked again at a miss whose lookup is not told: twice as many as Dynamo lets a
@@ -174,6 +175,7 @@ def record_lookup(
         by_hand=call.by_hand,
         names=lambda frame: {"locals": f_locals, "L": f_locals, "G": call.f_globals},
         owner=_owner(f_locals.get("self")),
+        wraps=wrapped(call.code, f_locals),
     )
     if keep is not None:
         walk.keep()
