@@ -19,6 +19,10 @@ from stepper.model.trace import GraphBreak, MomentId, Outcome, Translation
 from stepper.recording.reader import Recording
 
 
+_HANDED = frozenset({"placeholder", "get_attr", "output"})
+"""Kinds of nodes that compute nothing."""
+
+
 class SplitGraphs:
     """Answers for the breaks of a recording.
 
@@ -135,5 +139,5 @@ class SplitGraphs:
         if item.outcome is Outcome.RUNNING:
             attempts = self._recording.attempts(item.id)[-1:]
             nodes = [node for each in attempts for node in self._recording.nodes_made(each.id)]
-            return any(node.op.startswith("call_") for node in nodes)
+            return any(node.op not in _HANDED for node in nodes)
         return item.outcome is not Outcome.SKIPPED or item.graph_breaks > 0
