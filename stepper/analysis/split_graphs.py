@@ -18,7 +18,6 @@ from stepper.model.resume_names import resumed
 from stepper.model.trace import GraphBreak, MomentId, Outcome, Translation
 from stepper.recording.reader import Recording
 
-
 _HANDED = frozenset({"placeholder", "get_attr", "output"})
 """Kinds of nodes that compute nothing."""
 
