@@ -12,6 +12,7 @@ import inspect
 from collections.abc import Mapping
 from types import CodeType, FunctionType, MethodType
 
+from stepper.support.disassembly import disassemble
 from stepper.support.per_object import PerCode
 
 _HANDS_ON = "CALL_FUNCTION_EX"
@@ -41,7 +42,7 @@ def wrapped(code: CodeType, f_locals: Mapping[str, object]) -> str:
 
 def _hands_on_to(code: CodeType) -> str:
     """Which free variable."""
-    rows = list(dis.get_instructions(code))
+    rows = disassemble(code)
     calls = (at for at, row in enumerate(rows) if row.opname == _HANDS_ON)
     found = {name for at in calls if (name := _callable(rows, at)) is not None}
     return found.pop() if len(found) == 1 else ""
