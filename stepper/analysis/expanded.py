@@ -42,8 +42,8 @@ def change_of_expanded(recording: Recording, failed: Failed) -> Remedy | None:
 
 
 def _written(nodes: list[Node]) -> Iterator[tuple[str, MomentId]]:
-    """The sources of expanded inputs, and where a method writes into them; assignments to items are
-    not looked for."""
+    """The sources of expanded inputs, and where they are written into: by a method, by an operator
+    as `+=`, or as an item is assigned."""
     expanded = {
         node.name: node.source
         for node in nodes
@@ -51,7 +51,7 @@ def _written(nodes: list[Node]) -> Iterator[tuple[str, MomentId]]:
     }
     for node in nodes:
         target = next((name for name in node.inputs[:1] if name in expanded), None)
-        if node.op == "call_method" and target is not None and IN_PLACE.fullmatch(node.target):
+        if target is not None and IN_PLACE.fullmatch(node.target):
             yield expanded[target], node.moment
 
 
