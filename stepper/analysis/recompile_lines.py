@@ -424,7 +424,8 @@ def _recompilation(
     shown = [*found.tried[:_ENTRIES]]
     if nearest is not None and not any(tried is nearest for tried in shown):
         shown.append(nearest)
-    known = [tried for tried in shown if tried.failures]
+    asked = {entry.entry for entry in item.unmet}
+    known = [tried for tried in shown if tried.failures or tried.entry in asked]
     why = ""
     if item.unmet:
         why = f" not asked: of so many the first {len(item.unmet)} are, and all with --lookups"
@@ -506,7 +507,9 @@ def tried_lines(
     cwd = recording.facts.cwd
     spell = spelling_of(recording, tried)
     if not tried.failures:
-        yield Line(f"    {tried.entry}  not recorded why")
+        on = clip(", ".join(map(spell, tried.unasked)), _TEXT)
+        why = f": its guards on {on} cannot be asked again" if on else ""
+        yield Line(f"    {tried.entry}  not recorded why{why}")
     label, inner = f"{tried.entry}  ", " " * (len(tried.entry) + 2)
     for failure, *likewise in alike_failures(tried.failures, every=every):
         yield Line(f"    {label}{failure_text(failure, spell)}{how_known(failure)}", failure.moment)

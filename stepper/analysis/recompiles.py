@@ -117,6 +117,8 @@ class Tried(msgspec.Struct, frozen=True, dict=True):
     """The translation that made it, when it was recorded."""
     failures: tuple[Failure, ...]
     """Empty: it is not known why."""
+    unasked: tuple[str, ...] = ()
+    """On what it has guards that cannot be asked again, where nothing that was asked has failed."""
 
     @cached_property
     def changes(self) -> list[Change]:
@@ -508,7 +510,7 @@ class _Reader:
         words = [each for each in words if not failures or each.source in unknown]
         if words:
             failures = [*(said_failure(each, new, old) for each in words), *failures]
-        return self._tried(item, entry, failures)
+        return self._tried(item, entry, failures, () if failures else sorted(filter(None, unknown)))
 
     def _compares(self, item: Translation, failure: Failure) -> Failure:
         """With what the value was and is, where the guard is an expression that compares it with a
@@ -578,7 +580,9 @@ class _Reader:
 
     # Where guards came from
 
-    def _tried(self, item: Translation, entry: str, failures: list[Failure]) -> Tried:
+    def _tried(
+        self, item: Translation, entry: str, failures: list[Failure], unasked: Sequence[str] = ()
+    ) -> Tried:
         made = self._entry_of(item, entry)
         if made is not None:
             failures = with_bases(self._recording, made, failures)
@@ -587,7 +591,7 @@ class _Reader:
             told = under_a_mode(made, item, stated)
             failures = [self._with_origin(made, each) for each in told]
         failures = [self._wrapping(item, each) for each in failures]
-        return Tried(entry, made.id if made else None, tuple(failures))
+        return Tried(entry, made.id if made else None, tuple(failures), tuple(unasked))
 
     def _entry_of(self, item: Translation, entry: str) -> Translation | None:
         """The compilation that made an entry which was there before another one."""

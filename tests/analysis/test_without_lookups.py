@@ -155,3 +155,28 @@ def test_a_module_of_torchs_is_not_compiled_by_its_own_method(
 
 def _answer(recording: Recording) -> str:
     return "\n".join(line.text for line in recompile_lines(recording))
+
+
+BESIDE_A_NUMBER = """
+import torch
+from tests.answers.subclasses import BesideANumber
+
+@torch.compile(backend="eager")
+def shifted(weights):
+    return weights + 1
+
+for scale in (1.0, 0.5, 0.25):
+    shifted(BesideANumber(torch.ones(3), scale))
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("--lookups",)], ids=["alone", "lookups"])
+def test_an_entry_that_only_the_program_could_answer_for_is_said_to_be_one(
+    recorded: Recorded, program: Callable[[str], str], options: tuple[str, ...]
+) -> None:
+    """Each of two entries was asked: of the older one neither torch nor its guards say more."""
+    text = _answer(recorded(program(BESIDE_A_NUMBER), *options))
+    assert "0/1  metadata of weights differs" in text
+    assert "0/0  not recorded why: its guards on weights, " in text
+    assert " cannot be asked again" in text
+    assert "not asked" not in text
