@@ -589,6 +589,11 @@ class Describer(Protocol):
         """The module that a tracker stands for, as its description says; None: it is none."""
         return None
 
+    def wraps(self, translator: object) -> str:
+        """The qualified name of the function that a translator's own, a decorator's, has been put
+        around; empty: it is none such, or that is not known."""
+        return ""
+
     def forget(self) -> None:
         """No tracker is spoken of any more: keep none, and nothing of the program's."""
         return

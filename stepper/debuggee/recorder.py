@@ -56,7 +56,6 @@ from stepper.model.shapes import ShapeStep
 from stepper.model.stepping import Place
 from stepper.model.timing import BACKEND_PHASES, CacheAnswer
 from stepper.model.trace import EventKind, MomentId, Outcome, Phase
-from stepper.support.wrapping import wrapped
 
 if TYPE_CHECKING:
     from stepper.model.collective import CollectiveReading
@@ -370,7 +369,7 @@ class Recorder:
         frame = FrameMirror(steps.last_frame, translator, make_code, parent, attempt, call_moment)
         if parent is None:
             record = attempt.translation.record
-            wraps = wrapped(frame.key.f_code, frame.key.f_locals)
+            wraps = self.describer.wraps(translator)
             if wraps != record.wraps:
                 record = msgspec.structs.replace(record, wraps=wraps)
                 attempt.translation.record = record

@@ -43,7 +43,8 @@ from stepper._C import (
     Facts,
 )
 from stepper._C import fields as fields_of
-from stepper.debuggee.engine import Describer, Flavour, Recipe
+from stepper.debuggee.engine import Flavour, Recipe
+from stepper.engines.common.describing import TorchDescriber
 from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, symbol_text, tensor_meta
 from stepper.engines.common.versions import source_name
 from stepper.engines.common.words import MUTABILITY
@@ -76,7 +77,7 @@ Special = Callable[["DynamoDescriber", type, Fields, Number], Value | None]
 _number_of = operator.attrgetter("value")
 
 
-class DynamoDescriber(Describer):
+class DynamoDescriber(TorchDescriber):
     """Says what trackers are; each equal description is stored once, by `facts`."""
 
     alike = frozenset(

@@ -14,7 +14,8 @@ from typing import Any
 import torch
 
 from stepper._C import CONSTANT, MAX_ITEMS, NOTHING, ORDINARY, Facts
-from stepper.debuggee.engine import Describer, Flavour
+from stepper.debuggee.engine import Flavour
+from stepper.engines.common.describing import TorchDescriber
 from stepper.engines.common.tensors import ShownWith, fake_tensor_meta, hint_text, symbol_text
 from stepper.engines.common.words import MUTABILITY
 from stepper.model.method_names import Owner, owner_of
@@ -38,7 +39,7 @@ from stepper.recording.packing import pack
 from stepper.support.words import callable_name, class_name, is_subclass, plain_text
 
 
-class NativeDescriber(Describer):
+class NativeDescriber(TorchDescriber):
     """See `stepper.debuggee.engine.Describer`. Every tracker is described here, and none of its
     fields is read in C."""
 
