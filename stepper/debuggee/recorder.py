@@ -674,7 +674,8 @@ class Recorder:
         around = frame.parent
         while around is not None and (found := self._owner(around)) is None:
             around = around.parent
-        return Entered(owner, around is None or found != owner)
+        wraps = owner == wrapped_function(frame.attempt.translation.record.wraps)
+        return Entered(owner, not wraps and (around is None or found != owner))
 
     def owner_of(self, compile_id: str) -> Owner | None:
         return self._compiled.get(compile_id, ("", None))[1]

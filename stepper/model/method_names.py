@@ -32,7 +32,7 @@ class Entered(NamedTuple):
 
     owner: Owner
     from_outside: bool
-    """Whether none of the module's methods is around it."""
+    """Whether it is a module's, and none of the module's methods is around it."""
 
 
 def owner_of(source: str, type_name: str, *, module: bool) -> Owner | None:

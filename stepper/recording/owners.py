@@ -94,10 +94,11 @@ class Owners:
     def entered(self, frame: int) -> Entered | None:
         """A frame's, and whether it is the first that runs a method of that module; None: see
         `of`."""
-        owner = self.of(frame)
+        owner, entered = self.of(frame), self._recording.frame(frame)
         if owner is None:
             return None
-        return Entered(owner, owner != self.around(self._recording.frame(frame).parent))
+        wraps = owner == self._wraps(entered)
+        return Entered(owner, not wraps and owner != self.around(entered.parent))
 
     def of_walk(self, walk: Translation) -> Owner | None:
         """That of a walk's outermost frame; an execution's and a hit's is that of the translation

@@ -202,3 +202,17 @@ def test_a_call_is_stopped_at_by_the_names_that_are_shown(
     with pytest.raises(BreakpointError, match=f"did you mean {near}"):
         placed_text(parse_breakpoint(f"hit:{near}t"), recording, live=False)
     recording.close()
+
+
+@pytest.mark.parametrize("engine", ["dynamo", "native"])
+def test_a_decorated_function_begins_where_it_is_inlined(tmp_path: Path, engine: str) -> None:
+    """And not where what is around it does, which has a name of its own."""
+    (tmp_path / "calls.py").write_text(LOGGED)
+    arguments = ("--engine", engine, "-o", "run.stepper", "-b", "function:loss", "calls.py")
+    text = console(tmp_path, *commands("c", "c"), *arguments)
+    assert len(re.findall(r"^stopped: .*\nmoment .*  depth 1  loss  ", text, re.M)) == 1
+    assert text.count("stopped: ") == 1
+    recording = Recording.open(str(tmp_path / "run.stepper"))
+    for pattern in ("function:loss", "function:loss, wrapper of logged"):
+        assert placed_text(parse_breakpoint(pattern), recording, live=False) == "fits 1 place"
+    recording.close()
