@@ -13,13 +13,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cached_property
 
-from stepper.analysis.walks import compilations
+from stepper.analysis.walks import compilations, computes
 from stepper.model.resume_names import resumed
 from stepper.model.trace import GraphBreak, MomentId, Outcome, Translation
 from stepper.recording.reader import Recording
-
-_HANDED = frozenset({"placeholder", "get_attr", "output"})
-"""Kinds of nodes that compute nothing."""
 
 
 class SplitGraphs:
@@ -137,6 +134,5 @@ class SplitGraphs:
             return item.nodes > 0
         if item.outcome is Outcome.RUNNING:
             attempts = self._recording.attempts(item.id)[-1:]
-            nodes = [node for each in attempts for node in self._recording.nodes_made(each.id)]
-            return any(node.op not in _HANDED for node in nodes)
+            return any(any(map(computes, self._recording.nodes_made(each.id))) for each in attempts)
         return item.outcome is not Outcome.SKIPPED or item.graph_breaks > 0

@@ -12,7 +12,7 @@ from stepper.analysis.line import Line
 from stepper.client.text import nothing_translated
 from stepper.model.lookup import Check, CheckedGuard
 from stepper.model.program import Code
-from stepper.model.trace import EventKind, Outcome, Phase, Translation
+from stepper.model.trace import EventKind, Node, Outcome, Phase, Translation
 from stepper.recording.reader import Recording
 from stepper.support.guarded_values import parsed, values_of
 
@@ -82,8 +82,12 @@ def has_graph(recording: Recording, item: Translation) -> bool:
     nodes = recording.nodes(None, attempt=attempts[-1].id) if attempts else []
     if recording.facts.capabilities.output_nodes:
         return any(node.op == "output" and not node.graph for node in nodes)
-    made = item.outcome is Outcome.COMPILED
-    return made and any(node.op not in ("placeholder", "get_attr") for node in nodes)
+    return item.outcome is Outcome.COMPILED and any(map(computes, nodes))
+
+
+def computes(node: Node) -> bool:
+    """Whether a node does something: it is neither handed in nor handed back."""
+    return node.op not in ("placeholder", "get_attr", "output")
 
 
 def graphs(recording: Recording, *, after: int = 0) -> list[Translation]:

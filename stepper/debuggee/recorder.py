@@ -674,7 +674,7 @@ class Recorder:
         around = frame.parent
         while around is not None and (found := self._owner(around)) is None:
             around = around.parent
-        wraps = owner == wrapped_function(frame.attempt.translation.record.wraps)
+        wraps = owner == _wrapped_by(frame)
         return Entered(owner, not wraps and (around is None or found != owner))
 
     def owner_of(self, compile_id: str) -> Owner | None:
@@ -687,8 +687,7 @@ class Recorder:
     def _owner(self, frame: FrameMirror) -> Owner | None:
         tracker = frame.key.symbolic_locals.get("self")
         owner = None if tracker is None else self.describer.owner(tracker)
-        wraps = frame.attempt.translation.record.wraps if frame.parent is None else ""
-        return owner or wrapped_function(wraps)
+        return owner or _wrapped_by(frame)
 
     def place(self) -> Place:
         if self.stepping is not None:
@@ -770,6 +769,12 @@ class Recorder:
 
 def _ignore(tracker: object) -> None:
     """Nobody keeps what trackers are."""
+
+
+def _wrapped_by(frame: FrameMirror) -> Owner | None:
+    """The function that a translation's outermost frame has been put around."""
+    wraps = frame.attempt.translation.record.wraps if frame.parent is None else ""
+    return wrapped_function(wraps)
 
 
 def _attempt_record(attempt: LiveAttempt, last_moment: int | None) -> trace.Attempt:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from stepper.analysis.here import ending_at, event_at, why_here
+from stepper.analysis.here import Here, ending_at, event_at, why_here
 from stepper.model.cache import Verdict
 from stepper.model.failure import FailedStage
 from stepper.model.lookup import Check, CheckedGuard, Difference
@@ -21,6 +21,27 @@ from tests.conftest import clean_environment
 from tests.tape import Tape
 
 DTYPE = "tensor 'x' dtype mismatch. expected Float, actual Double"
+
+
+def begun(path: str) -> Tape:
+    """A recording of a translation that stands before its second instruction."""
+    tape = Tape(path)
+    tape.begin(why_here, "0/0")
+    tape.start_attempt()
+    tape.step(0)
+    return tape
+
+
+def told_at_a_stop(tape: Tape, path: str, kind: EventKind) -> tuple[Here, int]:
+    """What is told of the first event of a kind while the program goes on, and its moment."""
+    tape.writer.flush()
+    recording = Recording.open(path)
+    event = recording.next_event(0, (kind,), 1)
+    assert event is not None
+    here = why_here(recording, event.moment)
+    recording.close()
+    tape.close()
+    return here, event.moment
 
 
 def test_each_recompilation_is_told_what_to_change_against_itself(tmp_path: Path) -> None:
@@ -58,23 +79,14 @@ def test_each_recompilation_is_told_what_to_change_against_itself(tmp_path: Path
 def test_an_exception_is_blamed_on_its_line_before_it_is_known_what_comes_of_it(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "stopped.stepper"
-    tape = Tape(str(path))
-    tape.begin(why_here, "0/0")
-    tape.start_attempt()
-    tape.step(0)
+    path = str(tmp_path / "stopped.stepper")
+    tape = begun(path)
     tape.step(4)
     tape.failure(FailedStage.TRACING, "Failed to trace builtin operator", translation=1)
-    tape.writer.flush()
-    recording = Recording.open(str(path))
-    event = recording.next_event(0, (EventKind.EXCEPTION,), 1)
-    assert event is not None
-    here = why_here(recording, event.moment)
-    recording.close()
+    here, moment = told_at_a_stop(tape, path, EventKind.EXCEPTION)
     assert here.headline == "exception: Failed to trace builtin operator"
     assert here.culprit is not None
-    assert here.culprit.moment == event.moment
-    tape.close()
+    assert here.culprit.moment == moment
 
 
 @pytest.mark.parametrize(
@@ -83,34 +95,22 @@ def test_an_exception_is_blamed_on_its_line_before_it_is_known_what_comes_of_it(
 def test_at_a_stop_at_a_break_only_what_is_computed_counts_as_a_graph(
     tmp_path: Path, computed: bool, cost: str
 ) -> None:
-    path = tmp_path / "stopped.stepper"
-    tape = Tape(str(path))
-    tape.begin(why_here, "0/0")
-    tape.start_attempt()
-    tape.step(0)
+    path = str(tmp_path / "stopped.stepper")
+    tape = begun(path)
     tape.node("l_x_", "placeholder", "L_x_")
     if computed:
         tape.node("sin", "call_method", "sin")
     tape.step(4)
     tape.graph_break("Call to `torch._dynamo.graph_break()`", resumes=True)
-    tape.writer.flush()
-    recording = Recording.open(str(path))
-    event = recording.next_event(0, (EventKind.GRAPH_BREAK,), 1)
-    assert event is not None
-    leads = [line.text for line in why_here(recording, event.moment).leads]
-    recording.close()
-    assert leads[0] == f"cost: {cost}"
-    tape.close()
+    here, _ = told_at_a_stop(tape, path, EventKind.GRAPH_BREAK)
+    assert here.leads[0].text == f"cost: {cost}"
 
 
 def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compilation(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / "died.stepper"
-    tape = Tape(str(path))
-    tape.begin(why_here, "0/0")
-    tape.start_attempt()
-    tape.step(0)
+    path = str(tmp_path / "died.stepper")
+    tape = begun(path)
     tape.step(1)
     text = "entry 1 of f (0/0): class Scaler died, which its guards know as L['scaler']; at "
     tape.event(EventKind.INVALIDATE, f"{text}{__file__}:7 in drop", 1)
@@ -120,7 +120,7 @@ def test_the_line_that_let_an_object_die_is_told_and_not_the_stack_of_the_compil
     tape.end_attempt()
     tape.end()
     tape.close()
-    recording = Recording.open(str(path))
+    recording = Recording.open(path)
     moments = [each.moment for each in recording.events(kinds=(EventKind.INVALIDATE,))]
     told, silent = (why_here(recording, moment) for moment in moments)
     ending = ending_at(recording, moments[0])
