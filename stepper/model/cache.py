@@ -57,8 +57,13 @@ class Verdict(StrEnum):
     ERROR = "error"
     """It raised; the compiler would take that for an error and not for a miss."""
     UNKNOWN = "unknown"
-    """It cannot be asked alone: it compares several values, and only all together gave a
-    verdict."""
+    """It cannot be asked alone: it compares several values, or wants what the compiler does not
+    tell, and only all together gave a verdict."""
+
+    @property
+    def refuses(self) -> bool:
+        """Whether the guard is known not to let the call pass."""
+        return self not in (Verdict.PASS, Verdict.UNKNOWN)
 
 
 class Lifeline(msgspec.Struct, frozen=True, omit_defaults=True):

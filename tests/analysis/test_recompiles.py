@@ -21,14 +21,14 @@ from stepper.analysis.recompile_lines import recompile_lines
 from stepper.analysis.recompile_series import History, Series, histories
 from stepper.analysis.recompiles import Recompilation, recompilations
 from stepper.analysis.sources import unscoped
-from stepper.analysis.unmet_guards import Failure
 from stepper.debuggee.registry import find
-from stepper.model.datum import UNKNOWN, Datum, Many, Words, text_of
+from stepper.model.datum import Datum, Many, Words, text_of
 from stepper.model.lookup import Aspect, Difference
 from stepper.model.value import TensorMeta
 from stepper.recording.reader import Recording
 from stepper.report.gathering import gather
 from stepper.report.markdown import markdown
+from tests.analysis.agreement import agrees, facts, is_true
 from tests.analysis.conftest import Recorded
 from tests.analysis.dynamo_log import recompilations_logged
 from tests.tape import Tape
@@ -41,13 +41,6 @@ PROGRAMS = [
     "tests/corpus/cache_limit.py",
     "tests/corpus/mark_dynamic.py",
 ]
-Facts = set[tuple[str, Aspect, Datum, Datum]]
-
-
-def facts(failure: Failure) -> Facts:
-    """What a failure says, with sources as Dynamo's words have them."""
-    source = unscoped(failure.source)
-    return {(source, each.aspect, each.expected, each.actual) for each in failure.differences}
 
 
 def function(found: list[History], name: str) -> History:
@@ -66,61 +59,12 @@ def test_the_answer_is_dynamos_own(program: str, recorded: Recorded, tmp_path: P
     for each, (_, reasons) in zip(found, logged, strict=True):
         assert [tried.entry for tried in each.tried] == [reason.entry for reason in reasons]
         for tried, reason in zip(each.tried, reasons, strict=True):
-            _agrees(tried.failures[0], reason)
-
-
-def _agrees(failure: Failure, reason: Reason) -> None:
-    """What Dynamo says of an entry is the first failure; more than it says may be known."""
-    assert not failure.behind
-    if not reason.source:
-        assert reason.text in unscoped(failure.text)
-        return
-    assert reason.kind == failure.kind
-    (said,) = reason.differences
-    for source, aspect, expected, actual in facts(failure):
-        if aspect == said.aspect:
-            assert (source, expected) == (reason.source, said.expected)
-            assert said.actual in (UNKNOWN, actual)
-            return
-    raise AssertionError(f"{reason} is not in {failure}")
+            agrees(tried.failures[0], reason)
 
 
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_without_lookups_what_is_said_is_true(program: str, recorded: Recorded) -> None:
-    _is_true(recompilations(recorded(program)), recompilations(recorded(program, "--lookups")))
-
-
-def _is_true(inferred: list[Recompilation], known: list[Recompilation]) -> None:
-    assert [each.translation.compile_id for each in inferred] == [
-        each.translation.compile_id for each in known
-    ]
-    for plain, full in zip(inferred, known, strict=True):
-        truth = {tried.entry: tried for tried in full.tried}
-        assert {tried.entry for tried in plain.tried} == set(truth)
-        assert plain.tried[0].entry == full.tried[0].entry
-        for tried in plain.tried:
-            real: Facts = set()
-            for failure in truth[tried.entry].failures:
-                real |= facts(failure)
-            texts = {unscoped(failure.text) for failure in truth[tried.entry].failures}
-            for failure in tried.failures:
-                if not failure.differences:  # a condition, in the compiler's words
-                    assert unscoped(failure.text) in texts
-                elif failure.differences[0].actual != UNKNOWN:
-                    assert all(fact in real or _of_its_type(fact, real) for fact in facts(failure))
-
-
-def _of_its_type(fact: tuple[str, Aspect, Datum, Datum], real: Facts) -> bool:
-    """Whether of a value only the type is told, in place of the value that was there."""
-    *said, actual = fact
-    shown = text_of(actual).strip("<>")
-    return any([*known] == said and shown in _type_of(there) for *known, there in real)
-
-
-def _type_of(value: Datum) -> str:
-    return (
-        f"{value.kind}" if isinstance(value, Many) else f"{type(value).__name__} {text_of(value)}"
-    )
+def test_without_lookups_what_is_saidis_true(program: str, recorded: Recorded) -> None:
+    is_true(recompilations(recorded(program)), recompilations(recorded(program, "--lookups")))
 
 
 SYMBOLS = """
@@ -141,7 +85,7 @@ def test_the_call_is_known_where_its_entry_has_symbols(
 ) -> None:
     path = program(SYMBOLS)
     inferred, known = recompilations(recorded(path)), recompilations(recorded(path, "--lookups"))
-    _is_true(inferred, known)
+    is_true(inferred, known)
     odd = inferred[1]
     of_the_first = next(tried for tried in odd.tried if tried.entry == "0/0")
     assert set[object]().union(*map(facts, of_the_first.failures)) == {

@@ -224,3 +224,70 @@ def clients_in_turn(run: Run) -> None:
     for at in (2, 3):
         for many in (2, 3, 4):
             shifted(ones(many), at)
+
+
+@case(
+    "", "why-recompile",
+    cause=("tables['words'].shape[0] changes: 3, 5", "length of tables changes: 1, 2"),
+    advice="Hand over tables always with the same keys",
+    counts=(2, 1),
+)  # fmt: skip
+def table_that_is_added_as_one_grows(run: Run) -> None:
+    """Another guard fails before it is asked how many keys there are."""
+
+    @run.compile
+    def looked_up(x: Any, tables: Any) -> Any:
+        for name, table in tables.items():  # cause
+            x = x + len(name) + table.sum()
+        return x
+
+    tables = {"words": ones(3), **({"users": ones(3)} if run.remedied else {})}
+    looked_up(ones(2), tables)
+    if not run.remedied:
+        tables = {"words": ones(5), "users": ones(3)}
+    looked_up(ones(2), tables)
+
+
+class Request:
+    """What a serving loop hands over; some have a seed."""
+
+    def __init__(self, length: int) -> None:
+        self.length = length
+
+
+@case(
+    "", "why-recompile",
+    cause=("request.length changes: 4, 6", "attributes of request changes: without 'seed', with"),
+    advice="request has an attribute in one call that it has not in another",
+    counts=(2, 1),
+)  # fmt: skip
+def request_that_has_a_seed(run: Run) -> None:
+    @run.compile
+    def served(x: Any, request: Any) -> Any:
+        x = x * 2 if hasattr(request, "seed") else x  # cause
+        return x[: request.length]
+
+    first, second = Request(4), Request(6)
+    if run.remedied:
+        second.length = 4
+    else:
+        second.seed = 1  # type: ignore[attr-defined]  # that is what it is about
+    served(ones(8), first)
+    served(ones(8), second)
+
+
+@case(
+    "", "why-recompile",
+    cause=("inference tensor of x changes: False, True", "rank of x changes: 1, 2"),
+    advice="A number of dimensions is never a symbol: reshape x to one rank before the call",
+    counts=(2, 1),
+)  # fmt: skip
+def features_of_another_rank_made_for_inference(run: Run) -> None:
+    @run.compile
+    def scored(x: Any) -> Any:
+        return x.sum()  # cause
+
+    scored(ones(3))
+    with torch.no_grad() if run.remedied else torch.inference_mode():
+        x = ones(3) if run.remedied else ones(3, 2)
+    scored(x)

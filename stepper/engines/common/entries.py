@@ -32,7 +32,6 @@ from stepper.model.cache import (
     EntryView,
     GuardRow,
     RunResult,
-    Verdict,
     WitnessSearch,
 )
 
@@ -220,7 +219,7 @@ class EngineEntries(Generic[E]):
 
             def refused(local: Locals) -> list[GuardRow]:
                 _, checks = guards.run(local)
-                return [rows[each.guard] for each in checks if each.verdict is not Verdict.PASS]
+                return [rows[each.guard] for each in checks if each.verdict.refuses]
 
             tried = witnesses.Tried(entry.id, entry.label, rows, f_globals, refused, compared)
             return witnesses.find_witness(tried, guard, f_locals)

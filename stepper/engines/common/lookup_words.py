@@ -162,10 +162,11 @@ def actual_tensor(value: object) -> Tensor | None:
 
 
 def inference_differences(tensor: object, *, gradients: bool) -> tuple[Difference, ...]:
-    """How inference mode makes a tensor another than a guard wants, which differs in nothing else:
-    what is made in that mode has no keys for gradients, and in that mode nothing has; `gradients`:
-    the guard wants them."""
-    made = isinstance(tensor, torch.Tensor) and torch.Tensor.is_inference(tensor)
+    """How inference mode makes a tensor another than a guard wants: what is made in that mode has
+    no keys for gradients, and in that mode nothing has; `gradients`: the guard wants them."""
+    if not isinstance(tensor, torch.Tensor):
+        return ()
+    made = torch.Tensor.is_inference(tensor)
     mode = torch.is_inference_mode_enabled()
     if gradients and made:
         return (Difference("inference tensor", False, True),)

@@ -18,7 +18,7 @@ from __future__ import annotations
 import collections
 import linecache
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache
 from types import CodeType
 from typing import Any, NamedTuple
@@ -72,6 +72,16 @@ _WORDS_KEPT = 8_000
 _IDENTITY = re.compile(r"^___check_(?:obj|type)_id\(.*, (?P<id>\d+)\), type=(?P<type>.*)$", re.S)
 
 
+class WantedDict(NamedTuple):
+    """What a dict's manager asks for by itself."""
+
+    kind: type
+    least: int
+    """How many keys there are at least: it has guards for them, by their places."""
+    length: int | None
+    """How many there are; None: Dynamo does not tell, and nobody looked when it was made."""
+
+
 class Check(NamedTuple):
     """One guard: what to show of it and how to ask it."""
 
@@ -80,21 +90,22 @@ class Check(NamedTuple):
     """Dynamo's leaf guard; None for what a dict's manager checks itself."""
     reach: CodeType | None
     """The expression of the value; None: the locals themselves."""
-    expected_type: Any = None
-    """The type of the dict that a manager looks at, and how many keys there are at least; None: it
-    is about no dict."""
+    wanted_dict: WantedDict | None = None
+    """What a manager wants of the dict that it looks at; None: it is about no dict."""
     condition: bool = False
     """It is one of the conditions of a shape guard: its words are evaluated, since the leaf is the
     guard of them all."""
 
 
 def dict_passes(check: Check, value: Any) -> bool | None:
-    """What a dict's manager says of a value; None: nobody can say, since Dynamo does not tell how
-    many keys it wants, and names the dictionary of a class by the class."""
-    kind, least = check.expected_type
-    if not issubclass(type(value), dict):
+    """What a dict's manager says of a value; None: nobody can say, as it is not known how many
+    keys it wants, or as Dynamo names the dictionary of a class by the class."""
+    wanted, found = check.wanted_dict, length_of(value)
+    if wanted is None or found is None or not issubclass(type(value), dict):
         return None
-    return None if type(value) is kind and dict.__len__(value) >= least else False
+    if type(value) is not wanted.kind or found < wanted.least:
+        return False
+    return None if wanted.length is None else found == wanted.length
 
 
 class GuardTree:
@@ -108,6 +119,7 @@ class GuardTree:
         wrapper: Any,
         names: dict[int, str] | None = None,
         *,
+        lengths: Mapping[str, int] | None = None,
         few: bool = False,
         checks: list[Check] | None = None,
     ) -> None:
@@ -115,10 +127,12 @@ class GuardTree:
         Args:
             wrapper: the entry's `guard_manager`.
             names: says by id what the objects are that it knows by identity.
+            lengths: how many keys the dicts had when it was made, by source.
             few: only the guards that have told entries apart; see `versions.asks_few_guards`.
             checks: those of the tree, if it was read before.
         """
         self._names = names or {}
+        self._lengths = lengths or {}
         self.root = wrapper.diff_guard_root if few else wrapper.root
         self._wrapper = wrapper
         self._seen: dict[int, Any] = {}
@@ -199,19 +213,20 @@ class GuardTree:
 
     def _add_dict(self, manager: Any, source: str, depth: int) -> None:
         kind = manager.get_type_of_guarded_value()
-        # Dynamo does not tell the size that it wants, but where it is what fails. It has guards for
-        # the keys that were looked at, by their places.
+        # Dynamo does not tell the length that it wants, but where it is what fails.
         least = max(manager.get_key_value_managers(), default=-1) + 1
-        name = plain_text(kind)
+        length = self._lengths.get(source)
+        name, keys = plain_text(kind), f">= {least}" if length is None else f"== {length}"
         row = GuardRow(
             index=len(self.checks),
             kind="DICT_MANAGER",
             source=source,
-            code=(f"type({source}) is {name}", f"len({source}) >= {least}"),
-            expected=f"{name} of as many keys as then",
+            code=(f"type({source}) is {name}", f"len({source}) {keys}"),
+            expected=f"{name} of {'as many keys as then' if length is None else length}",
             depth=depth,
         )
-        self.checks.append(Check(row, None, _expression(source), (kind, least)))
+        wanted = WantedDict(kind, least, length)
+        self.checks.append(Check(row, None, _expression(source), wanted))
 
     # -- asking ------------------------------------------------------------------------------
 
@@ -241,7 +256,7 @@ class GuardTree:
                 else msgspec.structs.replace(check, verdict=Verdict.PASS, difference="")
                 for check in checks
             )
-        elif all(check.verdict is Verdict.PASS for check in checks):
+        elif not any(check.verdict.refuses for check in checks):
             checks = tuple(self._blame(check, result.reason) for check in checks)
         return result, checks
 
@@ -279,16 +294,13 @@ class GuardTree:
                     value = eval(check.reach, self.scope, scope)
                 except Exception as error:
                     return GuardCheck(row.index, Verdict.UNREACHED, "", _brief_error(error))
-            if check.leaf is None:
-                passed = dict_passes(check, value) is not False
-            else:
-                passed = bool(check.leaf(value))
+            passed = dict_passes(check, value) if check.leaf is None else bool(check.leaf(value))
         except Exception as error:
             return GuardCheck(row.index, Verdict.ERROR, "", _brief_error(error))
-        verdict = Verdict.PASS if passed else Verdict.FAIL
+        verdict = Verdict.UNKNOWN if passed is None else Verdict.PASS if passed else Verdict.FAIL
         if brief or check.reach is None:
             return GuardCheck(row.index, verdict)
-        difference = "" if passed else _difference(row, value)
+        difference = _difference(row, value) if verdict is Verdict.FAIL else ""
         return GuardCheck(row.index, verdict, actual_text(row.kind, value), difference)
 
     def _ask_condition(self, row: GuardRow, scope: dict[str, Any], brief: bool) -> GuardCheck:
@@ -341,10 +353,13 @@ def _check_overlapping(
     return bool(found == set(range(len(overlapping))))
 
 
-def leaves_of_kind(wrapper: Any, kind: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def leaves_of_kind(wrapper: Any, kind: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """An entry's leaf guards of one kind, wherever they stand: the source of each, and what it
-    checks, as in `GuardRow`. Words are read of no other leaf, and none is remembered."""
+    checks, as in `GuardRow`; words are read of no other leaf, and none is remembered. Beside them
+    the source of each dict of which a manager wants a length, with None."""
     for manager, source, _ in () if wrapper.root is None else _managers(wrapper.root):
+        if isinstance(manager, cache.DictGuardManager):
+            yield source, None
         for leaf in manager.get_leaf_guards():
             if type(leaf).__name__ == kind:
                 parts = map(str, leaf.verbose_code_parts())

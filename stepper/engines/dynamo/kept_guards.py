@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON
-from stepper.engines.dynamo.guard_tree import Check
+from stepper.engines.dynamo.guard_tree import Check, WantedDict
 from stepper.model.cache import GuardRow
 from stepper.model.datum import Words, literal
 from stepper.uncompiled import keep_out
@@ -63,8 +63,8 @@ class _DictClass(NamedTuple):
     place: int
     """Which guard it is, among all."""
     reference: weakref.ref[type]
-    least: int
-    """How many keys there are at least."""
+    wanted: WantedDict
+    """Without the class."""
 
 
 class Kept(NamedTuple):
@@ -85,11 +85,12 @@ def keep(root: Any, checks: list[Check]) -> Kept | None:
     at_root, behind, dicts = [], [], []
     for index, check in enumerate(checks):
         leaf = check.leaf
-        if leaf is None and check.expected_type is not None:
-            kind, least = check.expected_type
+        if leaf is None and check.wanted_dict is not None:
+            kind = check.wanted_dict.kind
             if kind not in _DICTS:
-                dicts.append(_DictClass(index, weakref.ref(kind), least))
-                check = check._replace(expected_type=None)
+                wanted = check.wanted_dict._replace(kind=dict)
+                dicts.append(_DictClass(index, weakref.ref(kind), wanted))
+                check = check._replace(wanted_dict=None)
             kept.append(check)
             continue
         if (place := _place(leaf, own)) is not None:
@@ -109,10 +110,10 @@ def keep(root: Any, checks: list[Check]) -> Kept | None:
 def again(kept: Kept, root: Any) -> list[Check] | None:
     """The guards of a tree that was read before; None: what they want is gone."""
     checks = list(kept.checks)
-    for index, reference, least in kept.dicts:
+    for index, reference, wanted in kept.dicts:
         if (kind := reference()) is None:
             return None
-        checks[index] = checks[index]._replace(expected_type=(kind, least))
+        checks[index] = checks[index]._replace(wanted_dict=wanted._replace(kind=kind))
     for places, leaves in (
         (kept.at_root, root.get_leaf_guards),
         (kept.behind, root.get_epilogue_lambda_guards),

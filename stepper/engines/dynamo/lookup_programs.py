@@ -24,7 +24,7 @@ import msgspec
 from stepper.engines.common.lookup_walk import ENDS, ENTRY, REGION, Row, Told, died, rows
 from stepper.engines.dynamo.bytecode import CodeTable
 from stepper.engines.dynamo.cache import BOOK, backend_name, entries_of, is_alive
-from stepper.engines.dynamo.guard_tree import Check, GuardTree, leaves_of_kind
+from stepper.engines.dynamo.guard_tree import Check, GuardTree, leaves_of_kind, length_of
 from stepper.engines.dynamo.kept_guards import Kept, Key, again, keep, key_of, keys_of
 from stepper.engines.dynamo.lookup_words import checked_guard
 from stepper.engines.dynamo.safe_reader import (
@@ -91,7 +91,7 @@ class Candidate:
         """Read its guards, in the order in which this lookup tried them."""
         memory, few = self.memory, self.asks_few
         remembers = self.remembers
-        self.tree = memory.tree(self.wrapper) if remembers else GuardTree(self.wrapper, few=few)
+        self.tree = memory.tree(self.wrapper) if remembers else memory.read(self.wrapper, few=few)
         if self._draft is not None:
             # Dynamo runs them as functions of ours, behind one that asks whether it is in use.
             for index, check in enumerate(self._draft.kept_checks, 1):
@@ -140,7 +140,7 @@ class Candidate:
         """Remember the order in which the next lookup will try its guards: in the same list, where
         it is what it was."""
         # Not from what is kept: the order may be another now.
-        tree = GuardTree(self.wrapper) if self.valid else None
+        tree = self.memory.read(self.wrapper) if self.valid else None
         order = keys_of(tree.checks) if tree else None
         if order != self.memory.order:
             self.memory.order = order
@@ -177,12 +177,15 @@ class Memory:
     """What is remembered of an entry from one lookup to the next; holds nothing of the program."""
 
     __slots__ = (
-        "_trees", "kept_order", "listed", "nameless", "names", "order", "place", "program", "told",
+        "_trees", "kept_order", "learned", "lengths", "listed", "names", "order", "place",
+        "program", "told",
     )  # fmt: skip
 
     def __init__(self, place: int) -> None:
         self.order: list[tuple[Key, int]] | None = None
         self.names: dict[Key, str] = {}
+        self.lengths: dict[str, int] = {}
+        """How many keys the dicts had when it was made, by source."""
         self.place = place
         """Entries that were met earlier have lower numbers."""
         self.told: Told = {}
@@ -194,20 +197,24 @@ class Memory:
         """Its rows as they were recorded last."""
         self.program: _Listed | None = None
         """Its rows as they were listed last."""
-        self.nameless = False
-        """None of its guards knows an object by identity."""
+        self.learned = False
+        """Whether it was seen at a call for which its guards pass."""
 
     def tree(self, wrapper: Any) -> GuardTree:
         """The entry's guards; read anew where they cannot be kept."""
         root = wrapper.root
         if root is None:
-            return GuardTree(wrapper)
+            return self.read(wrapper)
         kept = self._trees.get(root)
         checks = None if kept is None else again(kept, root)
         if checks is not None:
             return GuardTree(wrapper, checks=checks)
         self.kept_order = None
-        return GuardTree(wrapper)
+        return self.read(wrapper)
+
+    def read(self, wrapper: Any, *, few: bool = False) -> GuardTree:
+        """The entry's guards, read anew; `few`: only those that have told entries apart."""
+        return GuardTree(wrapper, lengths=self.lengths, few=few)
 
     def keep(self, root: Any, checks: list[Check]) -> None:
         """Keep its guards as they were put into the order that is remembered, where they can be."""
@@ -215,18 +222,21 @@ class Memory:
             self._trees.set(root, kept)
             self.kept_order = self.order
 
-    def learn_names(self, wrapper: Any, reader: SafeReader) -> None:
-        """What the objects are called that the entry's guards know by identity: at a call for which
-        they pass, they are there."""
-        if self.names or self.nameless or not is_alive(wrapper):
+    def learn(self, wrapper: Any, reader: SafeReader) -> None:
+        """What the objects are called that the entry's guards know by identity, and how many keys
+        dicts have: at a call for which they pass, they are there."""
+        if self.learned or not is_alive(wrapper):
             return
-        known = list(leaves_of_kind(wrapper, _KNOWS_AN_OBJECT))
-        self.nameless = not known
-        for source, code in known:
+        self.learned = True
+        for source, code in leaves_of_kind(wrapper, _KNOWS_AN_OBJECT):
             try:
-                self.names[_KNOWS_AN_OBJECT, source, code] = words(reader.reach(source))
+                found = reader.reach(source)
             except (MissingValue, WouldRunUserCode):
                 continue
+            if code is not None:
+                self.names[_KNOWS_AN_OBJECT, source, code] = words(found)
+            elif (length := length_of(found)) is not None:
+                self.lengths[source] = length
 
 
 class Programs:

@@ -80,12 +80,9 @@ def _tensor_differences(row: GuardRow, expected: Tensor, value: object) -> tuple
     fields = tensor_fields(row.code[0])
     assert fields is not None
     found = tensor_differences(expected, value)
-    if found:
-        return found
+    found += inference_differences(value, gradients="Autograd" in fields["keys"])
     keys = Words(f"DispatchKeySet({fields['keys']})")
-    return inference_differences(value, gradients="Autograd" in fields["keys"]) or (
-        Difference("dispatch keys", keys, Words("others")),
-    )
+    return found or (Difference("dispatch keys", keys, Words("others")),)
 
 
 def _expected(row: GuardRow, name: str) -> Datum:
@@ -140,10 +137,14 @@ _CONVERTED: dict[type, Callable[..., object]] = {
 
 def _dict_differences(check: LiveCheck, value: object) -> Iterator[Difference]:
     """A dict's manager asks for its type and how many keys it has, and says no more than no."""
-    kind, least = check.expected_type
-    found = length_of(value)
+    wanted, found = check.wanted_dict, length_of(value)
+    if wanted is None:
+        return
+    kind, least, length = wanted
     if type(value) is not kind:
         yield Difference("type", Words(words(kind)), Words(words(type(value))))
+    elif length is not None:
+        yield Difference("length", length, found)
     elif found is not None:
         size = "another size" if found >= least else f"{least} or more"
         yield Difference("dictionary", Words(f"{words(kind)} of {size}"), _dictionary(value))

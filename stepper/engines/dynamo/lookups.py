@@ -298,7 +298,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
         if self.wanted or misses:
             memory = self._programs.memory(guard_manager)
             reader = SafeReader(names.get("locals") or {}, names.get("globals") or {})
-            memory.learn_names(guard_manager, reader)
+            memory.learn(guard_manager, reader)
 
     def registered(self, code: CodeType, original: CodeType) -> None:
         """A copy of an entry has been put into the cache."""
@@ -456,7 +456,7 @@ class LookupWatcher(lookup_walk.LookupWatcher[Choice]):
             if found is not None:
                 found.append(number)
             if winner is not None and not winner.asks_few:
-                winner.memory.learn_names(winner.wrapper, reader)
+                winner.memory.learn(winner.wrapper, reader)
         finally:
             order = self._programs.note_order(call.code)
             repeated.looked_up(call.code, candidates, winner, order)

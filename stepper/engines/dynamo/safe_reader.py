@@ -34,6 +34,7 @@ from stepper.engines.dynamo.guard_times import ask_leaf, tree_time
 from stepper.engines.dynamo.guard_tree import Check, dict_passes
 from stepper.model.cache import GuardRow, Verdict
 from stepper.model.lookup import NO_BASE, SMALLER_BASE, Difference
+from stepper.support.guarded_values import compared_with_constant, membership_of
 from stepper.support.words import classes_of, is_plain, one_of, plain_text
 
 MAX_KEYS = 1000
@@ -82,7 +83,7 @@ _READS_C_DATA = frozenset(
 _ABOUT_CONTAINERS = frozenset({"LENGTH_CHECK", "DICT_CONTAINS", "SET_CONTAINS"})
 _ABOUT_TENSORS = frozenset(
     {
-        "TENSOR_MATCH", "DISPATCH_KEY_SET_MATCH", "NO_HASATTR", "DYNAMIC_INDICES",
+        "TENSOR_MATCH", "DISPATCH_KEY_SET_MATCH", "DYNAMIC_INDICES",
         "DIMENSION_DYNAMIC_MARKING_GUARD",
     }
 )  # fmt: skip
@@ -177,9 +178,10 @@ class SafeReader:
             if row.relational or row.kind in ("LAMBDA_GUARD", "OBJECT_ALIASING"):
                 return self._ask_words(check, scope, value, reached)
             if check.leaf is None:
-                if dict_passes(check, value) is False:
-                    return Answer(Verdict.FAIL, value, reached)
-                return Answer(Verdict.UNKNOWN, value, reached, OF_A_DICT)
+                passes = dict_passes(check, value)
+                if passes is None:
+                    return Answer(Verdict.UNKNOWN, value, reached, OF_A_DICT)
+                return Answer(_verdict(passes), value, reached)
             if not _harmless(row.kind, row.code, value):
                 return Answer(Verdict.UNKNOWN, value, reached, _NOT_AGAIN)
             if row.depth == 0:
@@ -203,7 +205,7 @@ class SafeReader:
         except (MissingValue, WouldRunUserCode) as error:
             return Answer(Verdict.UNKNOWN, why=str(error))
         several = row.relational or row.kind == "OBJECT_ALIASING"
-        askable = several or check.expected_type or _harmless(row.kind, row.code, value)
+        askable = several or check.wanted_dict or _harmless(row.kind, row.code, value)
         return Answer(Verdict.PASS, value, True, "" if askable else _NOT_AGAIN)
 
     def _call(self, leaf: Any, value: Any, reached: bool) -> Answer:
@@ -597,9 +599,31 @@ def _harmless(kind: str, code: tuple[str, ...], value: object) -> bool:
         return True  # their types are compared first, and they differ
     if kind in _ABOUT_TENSORS:
         return one_of(type(value), _TENSORS | _CONTAINERS) or is_plain(type(value))
+    if kind == "NO_HASATTR":
+        return all(_has_plainly(part, value) for part in code)
     if kind == "EQUALS_MATCH":
-        return _plain_throughout(value)
+        return _plain_throughout(value) or _is_of_another_type(code, value)
     return False
+
+
+def _is_of_another_type(code: tuple[str, ...], value: object) -> bool:
+    """Whether a value is to equal a constant that is not of its type: types are compared first."""
+    constants = all(compared_with_constant(part) is not None for part in code)
+    return constants and not one_of(type(value), _CONTAINERS)
+
+
+def _has_plainly(condition: str, value: object) -> bool:
+    """Whether a value has the attribute that a condition asks for, or has it not, by C data."""
+    asked = membership_of(condition)
+    if asked is None or asked.name is None:
+        return False
+    try:
+        attribute(value, asked.name)
+    except MissingValue:
+        return True
+    except WouldRunUserCode:
+        return False
+    return True
 
 
 def _plain_throughout(value: object, depth: int = 3) -> bool:

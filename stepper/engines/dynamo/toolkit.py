@@ -30,7 +30,12 @@ from stepper.engines.common.edits import compile_guard, exclusive, named
 from stepper.engines.common.entry_guards import Result
 from stepper.engines.common.toolkit import Toolkit
 from stepper.engines.dynamo.cache import BOOK, EntryRegistry, KnownEntry, entries_of, locked
-from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of, strip_comment
+from stepper.engines.dynamo.guard_tree import (
+    Check,
+    GuardTree,
+    identity_of,
+    strip_comment,
+)
 from stepper.engines.dynamo.versions import cache as dynamo
 from stepper.model.cache import (
     CacheEntry,
@@ -127,7 +132,7 @@ class Draft:
                 draft = reference()
                 if draft is None:
                     return False
-                return draft._ask(index, f_locals, brief=True).verdict is Verdict.PASS
+                return not draft._ask(index, f_locals, brief=True).verdict.refuses
 
             return passes
 

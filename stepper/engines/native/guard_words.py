@@ -71,11 +71,7 @@ def differences(part: GuardPart, said: Said) -> tuple[Difference, ...]:
         return tuple(_of_the_world(part))
     value, expected = said.value, _expected(part)
     if isinstance(expected, Tensor):
-        return (
-            tensor_differences(expected, value)
-            or _of_marks(part, value)
-            or _of_dispatch(part.expected, value)
-        )
+        return _of_a_tensor(part, expected, value)
     if part.kind == "NO_ALIASING":
         return _of_a_pair(value)
     if part.kind == "DUPLICATE_INPUT":
@@ -127,6 +123,13 @@ def _code(function: FunctionType) -> Words:
     return Words(f"{code.co_name} at {code.co_filename}:{code.co_firstlineno}")
 
 
+def _of_a_tensor(part: GuardPart, expected: Tensor, value: object) -> tuple[Difference, ...]:
+    found = tensor_differences(expected, value)
+    if isinstance(part.expected, ExpectedTensor):
+        found += inference_differences(value, gradients=part.expected.gradients)
+    return found or _of_marks(part, value) or _of_dispatch(part.expected, value)
+
+
 def _of_marks(part: GuardPart, tensor: object) -> tuple[Difference, ...]:
     """A tensor with marks that differs in nothing else, where one without was asked for."""
     marks = vars(tensor).get(_MARKS) if isinstance(tensor, torch.Tensor) else None
@@ -139,9 +142,7 @@ def _of_dispatch(wanted: object, tensor: object) -> tuple[Difference, ...]:
     """A tensor that differs in nothing else has other dispatch keys, unless marks are asked for."""
     if not isinstance(wanted, ExpectedTensor) or _MARKS in getattr(tensor, "__dict__", ()):
         return ()
-    return inference_differences(tensor, gradients=wanted.gradients) or (
-        Difference("dispatch keys", Words("those of the compilation"), Words("others")),
-    )
+    return (Difference("dispatch keys", Words("those of the compilation"), Words("others")),)
 
 
 def _of_a_pair(objects: dict[str, object]) -> tuple[Difference, ...]:

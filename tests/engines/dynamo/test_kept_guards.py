@@ -92,8 +92,8 @@ def test_a_class_of_the_program_that_is_wanted_is_not_held() -> None:
     tree = _tree(lambda x, own: x * own["a"], Own(a=2))
     kept = keep(tree.root, tree.checks)
     assert kept is not None
-    assert any(check.expected_type == (Own, 1) for check in again(kept, tree.root) or ())
-    assert all(check.expected_type is None for check in kept.checks if check.leaf is None)
+    assert any(check.wanted_dict == (Own, 1, None) for check in again(kept, tree.root) or ())
+    assert all(check.wanted_dict is None for check in kept.checks if check.leaf is None)
     assert all(each.reference() is Own for each in kept.dicts)
     dead = weakref.ref(type("Dead", (), {}))
     gc.collect()
