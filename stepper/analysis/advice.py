@@ -10,7 +10,7 @@ from itertools import pairwise
 
 import msgspec
 
-from stepper.analysis.conditions import holds
+from stepper.analysis.conditions import holds, in_python
 from stepper.analysis.handed_on import Spelling, spelling
 from stepper.analysis.left_on_stack import has_computed, slots
 from stepper.analysis.recompile_series import History, Series
@@ -99,6 +99,7 @@ _TAKE_AWAY = _calls_of("clear", "discard", "pop", "popleft", "remove")
 """Methods by which a container only becomes longer, and only shorter."""
 _STORES_ITEM = "STORE_SUBSCR"
 _UNEQUAL = re.compile(r"Ne\((\w+), (-?[\d.]+(?:e-?\d+)?)\)")
+_MEASURED = re.compile(r"(?P<tensor>.+)\.(?P<what>size|stride)\(\)\[(?P<at>\d+)\]")
 _LEFT = re.compile(r"___stack\d+\b")
 """Dynamo's names for what stands on the stack where a graph breaks."""
 
@@ -336,7 +337,8 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         found = ""
         for size in self.sizes_of(_written(self.series)):
             if size.symbol is not None and not size.value:
-                values = {**self._changed_with_it(size), size.symbol.name: first}
+                with_it = {**self._in_the_first(size), **self._changed_with_it(size)}
+                values = {**with_it, size.symbol.name: first}
                 asked = (
                     each for each in size.symbol.conditions if each.kind is ShapeStepKind.GUARD
                 )
@@ -359,7 +361,24 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
     def _with_sources(self, condition: str, size: Size) -> str:
         """A condition with what its symbols stand for in their places."""
         known = symbols_at(self.recording, size.symbol.born.attempt) if size.symbol else {}
-        return in_sources(condition, known, self.spell)
+        return in_python(in_sources(condition, known, self.spell))
+
+    def _in_the_first(self, size: Size) -> dict[str, float]:
+        """What other symbols of an entry stand for, in the first entry, if that has the first
+        value: each number that is known there."""
+        made = self.entries.made
+        wants = wanted_by(self.recording, made[0]) if made and size.symbol is not None else {}
+        if size.symbol is None or wants.get((self.series.source, self.series.aspect)) is None:
+            return {}
+        if wants[self.series.source, self.series.aspect] != self.series.values[0]:
+            return {}
+        found: dict[str, float] = {}
+        for name, symbol in symbols_at(self.recording, size.symbol.born.attempt).items():
+            source, aspect = _measured(unscoped(symbol.born.source))
+            value = wants.get((source, aspect), UNKNOWN)
+            if type(value) is int:
+                found[name] = value
+        return found
 
     def _changed_with_it(self, size: Size) -> dict[str, float]:
         """What other symbols of an entry stand for that changed in the same calls: the value that
@@ -474,6 +493,14 @@ def _has_the_key(recording: Recording, effect: SideEffect) -> bool:
 
 def _is_input(wants: Wanted, source: str) -> bool:
     return (source, Aspect("type")) in wants
+
+
+def _measured(expression: str) -> tuple[str, Aspect]:
+    """What a symbol stands for, as a guard is on it: a size of a tensor, or a number."""
+    match = _MEASURED.fullmatch(expression)
+    if match is None:
+        return expression, Aspect("value")
+    return match["tensor"], Aspect(match["what"], int(match["at"]))
 
 
 def _written(series: Series) -> str:

@@ -46,6 +46,16 @@ def left_to_python(recording: Recording, item: Translation) -> GraphBreak | None
     return places.break_before(item) if item.resume_of else places.left_by(item)
 
 
+def resumptions(recording: Recording, item: Translation) -> list[Translation]:
+    """The compilations of what is left of a function behind its graph breaks."""
+    whole = (item.resume_of or item.name).rpartition(".")[2]
+    return [
+        each
+        for each in recording.derived(Places).resuming
+        if each.filename == item.filename and each.resume_of.rpartition(".")[2] == whole
+    ]
+
+
 _Site = tuple[int, int]
 
 

@@ -320,6 +320,38 @@ def holds(expression: str, values: Mapping[str, float]) -> bool | None:
         return None
 
 
+class _AsInPython(ast.NodeTransformer):
+    """Makes Python's own operators of torch's functions and operators for conditions."""
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        match node:
+            case ast.Call(ast.Name("Eq" | "Ne" as name), [left, right], []):
+                return ast.Compare(left, [ast.Eq() if name == "Eq" else ast.NotEq()], [right])
+        return node
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
+        self.generic_visit(node)
+        return ast.UnaryOp(ast.Not(), node.operand) if isinstance(node.op, ast.Invert) else node
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.AST:
+        self.generic_visit(node)
+        match node.op:
+            case ast.BitAnd():
+                return ast.BoolOp(ast.And(), [node.left, node.right])
+            case ast.BitOr():
+                return ast.BoolOp(ast.Or(), [node.left, node.right])
+        return node
+
+
+def in_python(condition: str) -> str:
+    """A condition in torch's words as one would write it: `Eq(a, b)` as `a == b`."""
+    try:
+        return ast.unparse(_AsInPython().visit(ast.parse(condition, mode="eval")))
+    except _NOT_COMPUTED:
+        return condition
+
+
 class _Named(ast.NodeTransformer):
     """Makes a name of each source, once: an expression is computed for dozens of values."""
 

@@ -8,12 +8,16 @@ a mark on one of them leaves the others numbers.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from stepper.analysis.advice import Changing
+from stepper.analysis.break_places import resumptions
+from stepper.analysis.conditions import holds
 from stepper.analysis.guard_uses import guards_of
 from stepper.analysis.reasons import METADATA
-from stepper.analysis.shapes import Size, same, sizes
+from stepper.analysis.shapes import Size, same, size_of, sizes
 from stepper.analysis.sources import path_of, unscoped
+from stepper.model.datum import number
 
 _OF_TENSOR = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
 """A size as an expression, in its tensor and which one it is."""
@@ -63,6 +67,42 @@ def others_to_mark(it: Changing) -> str:
     if len(apart) == len(it.series.likewise):
         return it.and_others
     return f", and likewise of {' and '.join(map(it.spell, apart))}" if apart else ""
+
+
+def refuses_mark(it: Changing) -> str:
+    """The compile id of an entry that needs the value of a size, so that mark_dynamic is refused
+    there, though others have a symbol: one that is there for this value alone, or the rest of the
+    function behind a graph break, which is given the tensor with its mark. Empty: none does."""
+    of_its_own = (size for size in it.sizes if is_left_out(it, it.as_symbol[1], size))
+    for size in (*of_its_own, *_behind_breaks(it)):
+        if size.symbol is not None and size.value:
+            return size.translation.compile_id
+    return ""
+
+
+def _behind_breaks(it: Changing) -> Iterator[Size]:
+    """What is known of the size in the rest of the function, where that has the tensor."""
+    path = path_of(f"{it.series.source}.size()[{it.dim}]")
+    if path is None or it.what != "size":
+        return
+    for item in resumptions(it.recording, it.newest):
+        if (size := size_of(it.recording, item, path)) is not None:
+            yield size
+
+
+def is_left_out(it: Changing, entry: str, size: Size) -> bool:
+    """Whether an entry that has a symbol has a condition which this value does not meet: it is that
+    value which has to be asked for, and not the size."""
+    value = number(size.value)
+    if not isinstance(value, int):
+        return False
+    free = (each.symbol for each in it.sizes if each.translation.compile_id == entry)
+    return any(
+        holds(step.expression, {symbol.name: value}) is False
+        for symbol in free
+        if symbol is not None
+        for step in symbol.conditions
+    )
 
 
 def one_symbol_with(it: Changing, known: list[Size], number: Size) -> str:

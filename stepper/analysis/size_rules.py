@@ -20,7 +20,14 @@ from stepper.analysis.compared_sizes import compared_at, decided_by
 from stepper.analysis.conditions import LEAVES, holds, left_by
 from stepper.analysis.guard_uses import guards_of
 from stepper.analysis.handed_on import Spelling
-from stepper.analysis.marks import one_symbol_with, others_to_mark, to_mark, whole_of
+from stepper.analysis.marks import (
+    is_left_out,
+    one_symbol_with,
+    others_to_mark,
+    refuses_mark,
+    to_mark,
+    whole_of,
+)
 from stepper.analysis.needed import asks_whether_equal, needed_by, place_of
 from stepper.analysis.origins import origin_of
 from stepper.analysis.recompile_series import History, Series
@@ -222,27 +229,12 @@ def _needed_elsewhere(it: Changing, entry: str, symbol: str) -> Advice | None:
         size for size in it.sizes[len(known) :] if _failed_on(it, size.translation.compile_id)
     ]
     for size in reversed(known):
-        if _excluded(it, entry, size) or _of_a_new_one(it, size):
+        if is_left_out(it, entry, size) or _of_a_new_one(it, size):
             continue
         if needed := _asked_for(it, size):
             text, fact = needed
             return it.advise(text, f"{fact}, though {entry} has it as {symbol}")
     return None
-
-
-def _excluded(it: Changing, entry: str, size: Size) -> bool:
-    """Whether an entry that has a symbol has a condition which this value does not meet: it is that
-    value which has to be asked for, and not the size."""
-    value = number(size.value)
-    if not isinstance(value, int):
-        return False
-    free = (each.symbol for each in it.sizes if each.translation.compile_id == entry)
-    return any(
-        holds(step.expression, {symbol.name: value}) is False
-        for symbol in free
-        if symbol is not None
-        for step in symbol.conditions
-    )
 
 
 def _of_a_new_one(it: Changing, size: Size) -> bool:
@@ -296,7 +288,7 @@ def _static(it: Changing) -> Advice | None:
         f"number also with dynamic=True: leave the mark out, or outweigh it by "
         f"torch._dynamo.mark_dynamic({it.name}, {it.dim}){it.and_others}.",
         f"it is marked in {', '.join(entries)}",
-        (_mark(it),),
+        (_mark(it, "mark_dynamic"),),
     )
 
 
@@ -457,10 +449,14 @@ def _not_made(it: Changing) -> Advice | None:
 
 def _mark_words(it: Changing) -> str:
     tensor, dim = to_mark(it)
-    return f"torch._dynamo.mark_dynamic({tensor}, {dim}){others_to_mark(it)}"
+    return f"torch._dynamo.{_how_to_mark(it)}({tensor}, {dim}){others_to_mark(it)}"
 
 
-def _mark(it: Changing, how: str = "mark_dynamic") -> MarkSize:
+def _how_to_mark(it: Changing) -> str:
+    return "maybe_mark_dynamic" if refuses_mark(it) else "mark_dynamic"
+
+
+def _mark(it: Changing, how: str) -> MarkSize:
     history = it.history
     place = (history.name, history.filename, history.line)
     whole = whole_of(it, it.series.source)
@@ -499,7 +495,8 @@ def _how(it: Changing) -> str:
             f"{other}, which are equal there"
         )
     if _can_be_marked(it):
-        return f"{_mark_words(it)} before the first call, or {dynamic}"
+        refused = f"; mark_dynamic is refused in {entry}" if (entry := refuses_mark(it)) else ""
+        return f"{_mark_words(it)} before the first call, or {dynamic}{refused}"
     if it.history.resume_of:
         return f"{dynamic}, or remove the graph break in {function_name(it.history.resume_of)}"
     if it.replaced_inside:
@@ -513,7 +510,8 @@ def _ways(it: Changing) -> tuple[Change, ...]:
     dynamic = Dynamic(it.history.capabilities.compile)
     if not _can_be_marked(it) or _as_a_number(it) or _follows_from(it):
         return (dynamic,)
-    return (_mark(it),) if _equal_at_first(it) else (_mark(it), dynamic)
+    mark = _mark(it, _how_to_mark(it))
+    return (mark,) if _equal_at_first(it) else (mark, dynamic)
 
 
 def _equal_at_first(it: Changing) -> str:

@@ -264,3 +264,27 @@ def share_left_by_a_break(run: Run) -> None:
 
     for share in (0.5, 0.5 if run.remedied else 0.7):
         scaled(torch.tensor(share), ones(2))
+
+
+@case(
+    "", "why-recompile",
+    cause="rows.shape[0] changes: 8, 5",
+    advice="torch._dynamo.maybe_mark_dynamic(rows, 0) before the first call",
+    counts=(4, 3),
+    never=("torch._dynamo.mark_dynamic(rows, 0)",),
+)  # fmt: skip
+def size_needed_behind_a_break(run: Run) -> None:
+    """What is marked is handed to the rest of the function, which would refuse the mark."""
+
+    @run.compile
+    def named_by_its_rows(rows: Any) -> Any:
+        total = rows.sum()  # cause
+        print("read")
+        names = {rows.shape[0]: 2.0}
+        return total * names[rows.shape[0]] + rows
+
+    for count in (8, 5):
+        rows = ones(count, 2)
+        if run.remedied:
+            torch._dynamo.maybe_mark_dynamic(rows, 0)
+        named_by_its_rows(rows)

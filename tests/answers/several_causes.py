@@ -291,3 +291,24 @@ def features_of_another_rank_made_for_inference(run: Run) -> None:
     with torch.no_grad() if run.remedied else torch.inference_mode():
         x = ones(3) if run.remedied else ones(3, 2)
     scored(x)
+
+
+@case(
+    "", "why-recompile",
+    cause=("kept.shape[0] changes: 6, 4", "count changes: 3, 5"),
+    advice="Keep it on one side of this condition",
+    counts=(2, 1),
+    never=("To save the entry for its first value",),
+)  # fmt: skip
+def more_than_there_are(run: Run) -> None:
+    """As symbols from the beginning, the two would still be on two sides of one condition."""
+
+    @run.compile
+    def first_of(kept: Any, count: int) -> Any:
+        return kept[:count] * 2  # cause
+
+    for length, count in ((6, 3), (4, 3 if run.remedied else 5)):
+        kept = ones(length, 3)
+        if run.remedied:
+            torch._dynamo.mark_dynamic(kept, 0)
+        first_of(kept, count)

@@ -60,7 +60,7 @@ def side_at_which_nothing_is_done(run: Run) -> None:
 @case(
     "", "why-recompile",
     cause=("x.shape[1] changes: 4, 5  (1 of 2)", "x.shape[1] != 8 does not hold"),
-    advice="To save the entry for its first size: torch._dynamo.mark_dynamic(x, 1)",
+    advice="To save the entry for its first size: torch._dynamo.maybe_mark_dynamic(x, 1)",
     counts=(3, 2),
     never=("each value is compiled by itself",),
 )  # fmt: skip

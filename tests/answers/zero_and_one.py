@@ -35,7 +35,7 @@ def one_at_last(run: Run) -> None:
 
 @case(
     "", "why-recompile",
-    cause=("past changes: 0, 1", "Ne(8 - past, 8)"),
+    cause=("past changes: 0, 1", "8 - past != 8"),
     advice="0 takes an entry of its own all the same",
     counts=(2, 1),
     never=("dynamic=True",),
