@@ -30,6 +30,7 @@ IN_ANALYSIS = {
         "": "torch's sources",
         "_has_the_key": "the compiler's: a guard's code",
         "_is_put_later": "torch's sources",
+        "measured": "torch's sources",
         "unmet": "the compiler's: a condition",
         "left_by": "torch's sources",
         "goes_on_with": "torch's sources",
@@ -123,6 +124,7 @@ IN_ANALYSIS = {
     "break_places.py": {
         "_raised_through": "CPython's names of instructions",
         "_resume_codes": "torch's name of a resume function, Python's qualified names",
+        "resumptions": "Python's qualified names",
     },
     "break_facts.py": {
         "": "torch's: the message of a graph break",
@@ -134,10 +136,6 @@ IN_ANALYSIS = {
         "_orders": "torch's: the source of what is called",
         "_quantizes": "the path of a file",
         "_within": "the path of a file",
-    },
-    "marks.py": {
-        "": "the compiler's: a source",
-        "to_mark": "the compiler's: a source",
     },
     "needed.py": {
         "needed_by": "torch's: the name of a function",

@@ -374,7 +374,7 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
             return {}
         found: dict[str, float] = {}
         for name, symbol in symbols_at(self.recording, size.symbol.born.attempt).items():
-            source, aspect = _measured(unscoped(symbol.born.source))
+            source, aspect = measured(unscoped(symbol.born.source))
             value = wants.get((source, aspect), UNKNOWN)
             if type(value) is int:
                 found[name] = value
@@ -495,7 +495,7 @@ def _is_input(wants: Wanted, source: str) -> bool:
     return (source, Aspect("type")) in wants
 
 
-def _measured(expression: str) -> tuple[str, Aspect]:
+def measured(expression: str) -> tuple[str, Aspect]:
     """What a symbol stands for, as a guard is on it: a size of a tensor, or a number."""
     match = _MEASURED.fullmatch(expression)
     if match is None:

@@ -7,10 +7,9 @@ a mark on one of them leaves the others numbers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from stepper.analysis.advice import Changing
+from stepper.analysis.advice import Changing, measured
 from stepper.analysis.break_places import resumptions
 from stepper.analysis.conditions import holds
 from stepper.analysis.guard_uses import guards_of
@@ -18,9 +17,6 @@ from stepper.analysis.reasons import METADATA
 from stepper.analysis.shapes import Size, same, size_of, sizes
 from stepper.analysis.sources import path_of, unscoped
 from stepper.model.datum import number
-
-_OF_TENSOR = re.compile(r"(.+)\.size\(\)\[(\d+)\]")
-"""A size as an expression, in its tensor and which one it is."""
 
 
 def to_mark(it: Changing) -> tuple[str, int]:
@@ -32,9 +28,9 @@ def to_mark(it: Changing) -> tuple[str, int]:
         return it.name, it.dim or 0
     for part in reversed(it.sizes):
         for size in sizes(it.recording, part.translation):
-            found = _OF_TENSOR.fullmatch(unscoped(size.source))
-            if found is not None and found[1] == whole and _one_symbol(size, part):
-                return it.spell(whole), int(found[2])
+            tensor, aspect = measured(unscoped(size.source))
+            if (tensor, aspect.what) == (whole, "size") and _one_symbol(size, part):
+                return it.spell(whole), aspect.at or 0
     return "", 0
 
 
