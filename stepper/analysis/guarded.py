@@ -9,6 +9,7 @@ cannot change.
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
@@ -29,7 +30,7 @@ from stepper.model.datum import UNKNOWN, Datum
 from stepper.model.lookup import Aspect
 from stepper.model.trace import Guard, Translation
 from stepper.recording.reader import Recording
-from stepper.support.guarded_values import membership_of
+from stepper.support.guarded_values import membership_of, parsed
 
 _INHERITED = re.compile(r"\.__mro__\[[1-9]\d*\]\.__dict__\)\['\w+'\]$")
 """How a source ends that leads to an attribute of a class which a value's own derives from."""
@@ -73,6 +74,8 @@ _ALL_KEYS = frozenset({"DICT_KEYS", "DICT_KEYS_MATCH"})
 _IN_A_ROW = frozenset({"LIST_LENGTH", "SEQUENCE_LENGTH"})
 """Kinds that look at what has elements by their places."""
 _LISTED = "list()"
+_MODULES = "._modules"
+_FROM_THE_END = re.compile(r"\[-(\d+)\]")
 _PLACED = re.compile(r"\[\d+\]")
 _LENGTHS = frozenset(
     {"LIST_LENGTH", "SEQUENCE_LENGTH", "MAPPING_KEYS_CHECK", *_ALL_KEYS, *_CONSTANTS}
@@ -84,6 +87,9 @@ _OWN = re.compile(r"\.__dict__$")
 _CONTAINS = frozenset({"DICT_CONTAINS", "DICT_NOT_CONTAINS", "HASATTR", HIDING, *_ALL_KEYS})
 """Kinds that look whether a part is there."""
 _NUMBER = ".value"
+_OF_ELEMENTS = frozenset({"keys", "elements"})
+_FEW = 2
+"""Keys or elements that are named, where guards ask for each by itself."""
 _SPEC = "DTENSOR_SPEC_MATCH"
 _OF_A_NUMBER = "CONSTANT_SUBCLASS_MATCH"
 _MODULE_CHECKS = ("___check_nn_module(", "not ___has_hooks(")
@@ -175,7 +181,13 @@ class Guarded(msgspec.Struct, frozen=True):
         if self.of_module and any(guard.kind == "NN_MODULE" for guard in self.by):
             return ()  # that guard looks at the value itself, among others
         each = [aspects_of(guard) for guard in self.by if guard.kind != SHAPE_ENV]
-        return tuple(dict.fromkeys(what for one in each for what in one)) if all(each) else ()
+        found = dict.fromkeys(what for one in each for what in one) if all(each) else {}
+        for many in _OF_ELEMENTS & found.keys():
+            single = [_element(guard) for guard in self.by if many in aspects_of(guard)]
+            if all(single) and len(set(single)) <= _FEW:
+                del found[many]
+                found |= dict.fromkeys(single)
+        return tuple(found)
 
     @property
     def inherited(self) -> bool:
@@ -319,7 +331,8 @@ def _in_entry(recording: Recording, item: Translation, expression: Path) -> Guar
     every = wanted_by(recording, item)
     expression, inside, instance = _called_inside(recording, item, expression, guards)
     path = resolved(recording, item, _without_alias(expression, guards))
-    path = _by_place(_as_key(_as_member(path, guards), guards), guards)
+    path = _from_the_front(_as_key(_as_member(path, guards), guards), guards, every)
+    path = _by_place(path, guards)
     by: list[Guard] = []
     through: list[Guard] = []
     presence: list[Guard] = []
@@ -459,6 +472,38 @@ def _as_key(path: Path, guards: list[Guard]) -> Path:
             continue
         return Path(path.root, (*of.steps, place, *path.steps[at + 1 :]), path.globally)
     return path
+
+
+def _element(guard: Guard) -> str:
+    """The one key or element for which a guard asks; empty: it asks for more."""
+    asked = membership_of(guard.code[0]) if len(guard.code) == 1 else None
+    return "" if asked is None else f"{asked.what.removesuffix('s')} {asked.element}"
+
+
+def _from_the_front(path: Path, guards: list[Guard], wants: Wanted) -> Path:
+    """A path with elements that are counted from the end, `self.blocks[-1]`, as guards look at
+    them, where they say how many there are."""
+    steps: tuple[str, ...] = ()
+    for step in path.steps:
+        of = Path(path.root, steps, path.globally)
+        counted = _FROM_THE_END.fullmatch(step)
+        if counted is not None and not _is_dict(of, guards):
+            found = [*_wanted(wants, (of,), Aspect("length")), *_members(of, guards)]
+            at = next((each for each in found if type(each) is int), 0) - int(counted[1])
+            step = f"[{at}]" if at >= 0 else step
+        steps = (*steps, step)
+    return Path(path.root, steps, path.globally)
+
+
+def _members(path: Path, guards: list[Guard]) -> Iterator[int]:
+    """How many modules there are in one that has them by their places."""
+    members = Path(path.root, (*path.steps, _MODULES), path.globally)
+    for guard in guards:
+        if guard.kind in _ALL_KEYS and _any_same(members, meant(guard.source)):
+            for part in guard.code:
+                match parsed(part):
+                    case ast.Compare(_, [ast.Eq()], [ast.List(keys)]):
+                        yield len(keys)
 
 
 def _as_member(path: Path, guards: list[Guard]) -> Path:

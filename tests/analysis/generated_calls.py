@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from textwrap import indent
 
-_HEAD = """
+HEAD = """
 import collections, dataclasses, enum, functools, types, warnings
 import torch
 
@@ -233,16 +233,29 @@ _STATES = ["torch.no_grad()", "torch.inference_mode()", 'torch.autocast("cpu", t
 def program(seed: int, functions: int) -> str:
     """The source of a program with so many functions."""
     chance = random.Random(seed)
-    return "\n".join([_HEAD, *(_function(chance, f"f{number}") for number in range(functions))])
+    return "\n".join([HEAD, *(_function(chance, f"f{number}") for number in range(functions))])
 
 
-def _function(chance: random.Random, name: str) -> str:
-    body = chance.sample(_STATEMENTS, chance.randint(2, 5))
+def function(seed: int) -> str:
+    """The source of a function that is compiled whole, without a call."""
+    whole = [each for each in _STATEMENTS if "graph_break" not in each and "print" not in each]
+    return "\n".join(_compiled(random.Random(seed), "f", whole)[0])
+
+
+def _compiled(
+    chance: random.Random, name: str, statements: list[str]
+) -> tuple[list[str], list[str]]:
+    """The lines of a function, and its statements."""
+    body = chance.sample(statements, chance.randint(2, 5))
     arguments = "(self, x, y, n, *args, **options)"
     lines = [f"\ndef {name}{arguments}:", *(indent(line, "    ") for line in body), "    return x"]
     options = chance.choice(["", "", ", dynamic=True"])
+    return [*lines, f'compiled = torch.compile({name}, backend="eager"{options})'], body
+
+
+def _function(chance: random.Random, name: str) -> str:
+    lines, body = _compiled(chance, name, _STATEMENTS)
     lines += ["set_globals()", "m = Module()"]
-    lines += [f'compiled = torch.compile({name}, backend="eager"{options})']
     used = [change for change in _CHANGES if _changed(change) in "\n".join(body)]
     for number in range(chance.randint(4, 7)):
         lines += _call(chance, used or _CHANGES, first=not number)

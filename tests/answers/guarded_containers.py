@@ -6,6 +6,7 @@ from collections import ChainMap
 from typing import Any
 
 import torch
+from torch import nn
 
 from tests.answers.cases import Run, case
 from tests.answers.guarded_attributes import SETTINGS
@@ -157,3 +158,27 @@ def key_that_comes_later(run: Run) -> None:
     planned_as(ones(3), {"depth": 2, "width": 3})
     more = {} if run.remedied else {"height": 5}
     planned_as(ones(3), {"depth": 2, "width": 3, **more})
+
+
+@case(
+    "", "is-guarded", expression="self.blocks[-1].weight.requires_grad",
+    cause="self.blocks[-1].weight.requires_grad is guarded: it must be True",
+    counts=(2, 1),
+    never=("not guarded itself",),
+)  # fmt: skip
+def last_block_of_a_model(run: Run) -> None:
+    """An element counted from the end is guarded as the one that it was."""
+
+    class Stacked(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.blocks = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
+
+        def forward(self, x: Any) -> Any:
+            return self.blocks[-1](x)  # cause
+
+    model = Stacked()
+    compiled = run.compile(model)
+    compiled(ones(2))
+    model.blocks[-1].weight.requires_grad_(run.remedied)
+    compiled(ones(2))
