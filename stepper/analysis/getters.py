@@ -136,9 +136,9 @@ def _called_on(
     recording: Recording, item: Translation, owner: Path, guards: list[Guard], name: str
 ) -> Iterator[tuple[Frame, str]]:
     """The inlined functions of this name whose first argument is the owner, and what they call it.
-    What `__getattr__` has made, a part of a configuration say, comes from nowhere: then any such
-    thing is taken for it."""
-    made = name == _FALLBACK and getter_of(recording, item, owner, guards) is not None
+    What `__getattr__` has given, a part of a configuration say, is where it was taken from. What
+    that has made comes from nowhere: then any such thing is taken for it."""
+    given = getter_of(recording, item, owner, guards) if name == _FALLBACK else None
     attempts = recording.attempts(item.id)
     for frame in recording.frames(attempts[-1].id) if attempts else []:
         if not frame.depth:
@@ -148,8 +148,10 @@ def _called_on(
             state = recording.state(frame.first_moment)
             first = next(iter(state.top.locals), "")
             value = state.values.get(state.top.locals.get(first, 0))
-            of = path_of(value.source) if value is not None and value.source else None
-            if same(of, owner) if of is not None else made:
+            source = "" if value is None else value.source
+            of = path_of(source) if source else None
+            taken = given is not None and source == given.gives
+            if taken or (same(of, owner) if of is not None else given is not None):
                 yield frame, first
 
 

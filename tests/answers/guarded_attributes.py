@@ -113,6 +113,54 @@ def part_of_a_part(run: Run) -> None:
     activated(ones(2), config)
 
 
+class Nested(dict[str, Any]):
+    """A configuration whose parts are its items, with their items as attributes."""
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+@case(
+    "", "is-guarded", expression="plan.head.width",
+    cause="plan.head.width is what __getattr__ gives: what that reads is guarded",
+    counts=(2, 1),
+    never=("not guarded",),
+)  # fmt: skip
+def item_of_a_part(run: Run) -> None:
+    plan = Nested(head=Nested(width=4), tail=Nested(width=4))
+
+    @run.compile
+    def as_wide(x: Any, plan: Any) -> Any:
+        return x.repeat(plan.head.width) + len(plan.tail)
+
+    as_wide(ones(2), plan)
+    if not run.remedied:
+        plan["head"]["width"] = 5
+    as_wide(ones(2), plan)
+
+
+@case(
+    "", "is-guarded", expression="plan.tail.width",
+    cause="plan.tail.width is not guarded itself",
+    counts=(1, 1),
+    never=("what __getattr__ gives",),
+)  # fmt: skip
+def item_of_another_part(run: Run) -> None:
+    plan = Nested(head=Nested(width=4), tail=Nested(width=4))
+
+    @run.compile
+    def as_tall(x: Any, plan: Any) -> Any:
+        return x.repeat(plan.head.width) + len(plan.tail)
+
+    as_tall(ones(2), plan)
+    if not run.remedied:
+        plan["tail"]["width"] = 5
+    as_tall(ones(2), plan)
+
+
 class Output(OrderedDict[str, Any]):
     """A dictionary with its items as attributes."""
 
