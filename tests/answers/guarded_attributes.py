@@ -156,9 +156,6 @@ def item_of_another_part(run: Run) -> None:
         return x.repeat(plan.head.width) + len(plan.tail)
 
     as_tall(ones(2), plan)
-    if not run.remedied:
-        plan["tail"]["width"] = 5
-    as_tall(ones(2), plan)
 
 
 class Output(OrderedDict[str, Any]):

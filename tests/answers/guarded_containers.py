@@ -175,7 +175,7 @@ def last_block_of_a_model(run: Run) -> None:
             self.blocks = nn.ModuleList([nn.Linear(2, 2), nn.Linear(2, 2)])
 
         def forward(self, x: Any) -> Any:
-            return self.blocks[-1](x)  # cause
+            return self.blocks[-1](x)
 
     model = Stacked()
     compiled = run.compile(model)
