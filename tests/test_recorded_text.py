@@ -244,6 +244,8 @@ IN_ANALYSIS = {
         "_in_entry": "the compiler's name of a frame",
         "_is_dict": "the compiler's: a guard's code",
         "_as_key": "an expression of the user's",
+        "_from_the_front": "an expression of the user's",
+        "_element": "the compiler's: a guard's code",
         "_asks_for": "an expression of the user's",
         "_part_asked_for": "the compiler's: what a guard checks",
         "_property": "an expression of the user's",
