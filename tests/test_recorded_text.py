@@ -157,6 +157,7 @@ IN_ANALYSIS = {
         "_decides": "CPython's names of instructions",
     },
     "check_index.py": {
+        "__init__": "the compiler's: a guard's code",
         "": "torch's sources",
         "whose_key": "torch's sources",
         "whose_key_is_told": "an expression of the user's",

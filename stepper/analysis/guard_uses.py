@@ -240,7 +240,11 @@ class Uses:
         refused: list[Datum] = []
         for lookup in self._entry(translation).lookups:
             near = lookup.candidates(guard)
-            mine = [each for each in near if is_of(each.guard, guard)]
+            mine = [
+                each
+                for each in near
+                if is_of(each.guard, guard) or lookup.is_of_dict(each.guard, guard)
+            ]
             died += knows_it and any(each.guard.kind == INVALID for each in near)
             if not mine:
                 continue

@@ -252,10 +252,25 @@ def asked_of(recording: Recording, item: Translation, expression: str) -> Guarde
     known = None if path is None else _in_entry(recording, item, path)
     if path is not None and known is not None and not known.near and known.around:
         known = _in_entry(recording, item, read_as(recording, item, path))
+        if not known.near and (given := _as_given(recording, item, path)) is not None:
+            known = _in_entry(recording, item, given)
     if known is None or not known.near:
         told = _as_told(recording, item, expression)
         known = known if told is None else _in_entry(recording, item, told)
     return known
+
+
+def _as_given(recording: Recording, item: Translation, path: Path) -> Path | None:
+    """A path whose beginning a `__getattr__` or a property gives, from where that was taken: the
+    section of a configuration, say, is one of its items. None: none does."""
+    guards = guards_of(recording, item)
+    for at in range(len(path.steps) - 1, 0, -1):
+        owner = Path(path.root, path.steps[:at], path.globally)
+        getter = getter_of(recording, item, owner, guards)
+        given = path_of(getter.gives) if getter is not None and getter.gives else None
+        if given is not None:
+            return Path(given.root, (*given.steps, *path.steps[at:]), given.globally)
+    return None
 
 
 def called_otherwise(

@@ -143,6 +143,24 @@ def item_of_a_part(run: Run) -> None:
 
 
 @case(
+    "", "is-guarded", expression="plan.head['width']",
+    cause="plan.head['width'] is guarded: it must be 4",
+    counts=(2, 1),
+    never=("not guarded",),
+)  # fmt: skip
+def item_of_a_part_by_its_key(run: Run) -> None:
+    plan = Nested(head=Nested(width=4))
+
+    @run.compile
+    def as_deep(x: Any, plan: Any) -> Any:
+        return x.repeat(plan.head.width)
+
+    for width in (4, 4 if run.remedied else 5):
+        plan["head"]["width"] = width
+        as_deep(ones(2), plan)
+
+
+@case(
     "", "is-guarded", expression="plan.tail.width",
     cause="plan.tail.width is not guarded itself",
     counts=(1, 1),
@@ -155,6 +173,9 @@ def item_of_another_part(run: Run) -> None:
     def as_tall(x: Any, plan: Any) -> Any:
         return x.repeat(plan.head.width) + len(plan.tail)
 
+    as_tall(ones(2), plan)
+    if not run.remedied:
+        plan["tail"]["width"] = 5
     as_tall(ones(2), plan)
 
 
