@@ -19,7 +19,7 @@ import pytest
 from stepper.support.words import Classes
 
 ROOT = Path(__file__).parent.parent / "stepper"
-LOOKING = sorted(
+_ALL = (
     path
     for folder in ("engines", "debuggee", "native")
     for path in (ROOT / folder).rglob("*.py")
@@ -27,12 +27,14 @@ LOOKING = sorted(
     # Polyfills are not run, but interpreted.
     if path.name != "rendering.py" and path.parent.name != "polyfills"
 )
+LOOKING = [*sorted(_ALL), ROOT / "model" / "datum.py"]
 OF_THE_COMPILER = {
     "describe = self._special[kind]",
+    "return one == other if type(one) in (int, str) else text_of(one) == text_of(other)",
     "text = _CHANGED.get(kind)",
     "return _TYPES[type(self.sym_num)]",
 }
-"""Lines about what is the compiler's own: trackers, and symbols."""
+"""Lines about what is the compiler's own, trackers and symbols, and about data."""
 _TABLES = {"get", "setdefault", "pop"}
 
 

@@ -119,7 +119,7 @@ class _Reader:
             return Octets(self._kept(value))  # type: ignore[arg-type]  # by its exact type
         if kind is complex:
             return Complex(value.real, value.imag)  # type: ignore[attr-defined]  # its exact type was asked for
-        parts = _parts(value, kind)
+        parts = _parts(value)
         if parts is None:
             return Words(self._words(value))
         self._items -= len(parts[1])
@@ -154,15 +154,21 @@ class _Reader:
         return value
 
 
-def _parts(value: Any, kind: type) -> tuple[Any, list[object]] | None:
+def _parts(value: Any) -> tuple[Any, list[object]] | None:
     """The kind of a container and what it is made of; None: it is none that is looked into."""
-    if kind in (tuple, list, set, frozenset):
+    kind = type(value)
+    if _is_one(kind, tuple, list, set, frozenset):
         return kind.__name__, list(value)
     if kind is dict:
         return "dict", [part for pair in value.items() for part in pair]
-    if kind in (slice, range):
+    if _is_one(kind, slice, range):
         return kind.__name__, [value.start, value.stop, value.step]
     return ("ellipsis", []) if value is ... else None
+
+
+def _is_one(kind: type, *kinds: type) -> bool:
+    """Whether a type is one of some; `in` would ask its metaclass, which may be the program's."""
+    return any(kind is each for each in kinds)
 
 
 @lru_cache(maxsize=16_384)
