@@ -367,10 +367,9 @@ class Changing(msgspec.Struct, frozen=True, dict=True):
         """What other symbols of an entry stand for, in the first entry, if that has the first
         value: each number that is known there."""
         made = self.entries.made
-        wants = wanted_by(self.recording, made[0]) if made and size.symbol is not None else {}
-        if size.symbol is None or wants.get((self.series.source, self.series.aspect)) is None:
-            return {}
-        if wants[self.series.source, self.series.aspect] != self.series.values[0]:
+        wants = wanted_by(self.recording, made[0]) if made else {}
+        had = wants.get((self.series.source, self.series.aspect), UNKNOWN)
+        if size.symbol is None or had == UNKNOWN or had != self.series.values[0]:
             return {}
         found: dict[str, float] = {}
         for name, symbol in symbols_at(self.recording, size.symbol.born.attempt).items():

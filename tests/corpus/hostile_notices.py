@@ -92,6 +92,10 @@ class Items(dict):
         return dict.keys(self)
 
 
+class Held(dict, metaclass=Asked):
+    pass
+
+
 settings = Settings()
 
 
@@ -105,6 +109,13 @@ def read(x):
     return x * settings.scale
 
 
+def added(x, held):
+    for name in held:
+        x = x + held[name]
+    return x
+
+
+adding = torch.compile(added, backend="eager")
 passing = torch.compile(passed, backend="eager")
 reading = torch.compile(read, backend="eager")
 free = torch.compile(lambda x: x.sin() + 1, backend="eager", dynamic=True)
@@ -136,3 +147,6 @@ called(lambda x: passing(x, [settings, Settings]))
 called(lambda x: passing(x, {settings: 1, "of": Settings}))
 called(reading)
 told("metaclass")
+called(lambda x: adding(x, Held(a=1, b=2)))
+called(lambda x: adding(x, Held(a=1, b=2, c=3)))
+told("dictionary of a metaclass")

@@ -20,6 +20,7 @@ from stepper.engines.common.shape_conditions import IN_CPP, IN_PYTHON
 from stepper.engines.dynamo.guard_tree import Check, WantedDict
 from stepper.model.cache import GuardRow
 from stepper.model.datum import Words, literal
+from stepper.support.words import Classes
 from stepper.uncompiled import keep_out
 
 _HOLD_NOTHING = frozenset(
@@ -34,7 +35,7 @@ _HOLD_NOTHING = frozenset(
 """Kinds of leaves that know numbers, addresses and texts alone."""
 _TEXT_WITHIN = re.compile(r"(?:not )?___dict_contains\(['\"]")
 _OF_TORCH = re.compile(r"torch\.\w+|device\(type='\w+'(?:, index=\d+)?\)")
-_DICTS = frozenset({dict, OrderedDict, defaultdict})
+_DICTS = Classes(dict, OrderedDict, defaultdict)
 
 
 Key = tuple[str, str, tuple[str, ...]]
