@@ -216,12 +216,13 @@ class GuardTree:
         # Dynamo does not tell the length that it wants, but where it is what fails.
         least = max(manager.get_key_value_managers(), default=-1) + 1
         length = self._lengths.get(source)
-        name, keys = plain_text(kind), f">= {least}" if length is None else f"== {length}"
+        name = plain_text(kind)
         row = GuardRow(
             index=len(self.checks),
             kind="DICT_MANAGER",
             source=source,
-            code=(f"type({source}) is {name}", f"len({source}) {keys}"),
+            # Guards are known again by their code, also before it is learned how many keys there are.
+            code=(f"type({source}) is {name}", f"len({source}) >= {least}"),
             expected=f"{name} of {'as many keys as then' if length is None else length}",
             depth=depth,
         )

@@ -237,6 +237,8 @@ class Memory:
                 self.names[_KNOWS_AN_OBJECT, source, code] = words(found)
             elif (length := length_of(found)) is not None:
                 self.lengths[source] = length
+        if self.lengths:  # what was kept does not know them
+            self._trees.clear()
 
 
 class Programs:

@@ -30,12 +30,7 @@ from stepper.engines.common.edits import compile_guard, exclusive, named
 from stepper.engines.common.entry_guards import Result
 from stepper.engines.common.toolkit import Toolkit
 from stepper.engines.dynamo.cache import BOOK, EntryRegistry, KnownEntry, entries_of, locked
-from stepper.engines.dynamo.guard_tree import (
-    Check,
-    GuardTree,
-    identity_of,
-    strip_comment,
-)
+from stepper.engines.dynamo.guard_tree import Check, GuardTree, identity_of, strip_comment
 from stepper.engines.dynamo.versions import cache as dynamo
 from stepper.model.cache import (
     CacheEntry,
