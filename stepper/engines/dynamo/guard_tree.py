@@ -221,7 +221,7 @@ class GuardTree:
             index=len(self.checks),
             kind="DICT_MANAGER",
             source=source,
-            # Guards are known again by their code, also before it is learned how many keys there are.
+            # Guards are known again by their code, so it is the same when the length is learned.
             code=(f"type({source}) is {name}", f"len({source}) >= {least}"),
             expected=f"{name} of {'as many keys as then' if length is None else length}",
             depth=depth,
