@@ -29,11 +29,13 @@ if TYPE_CHECKING:
     from stepper.native.runtime.convert_frame import reset
     from stepper.native.runtime.eval_frame import disable, optimize, optimize_assert, run, skip
     from stepper.native.runtime.translation import register_bytecode_hook
+    from stepper.native.variables.assumed_constant import assume_constant_result
     from stepper.native.variables.torch import allow_in_graph, disallow_in_graph, graph_break
 
 __all__ = [
     "Unsupported",
     "allow_in_graph",
+    "assume_constant_result",
     "compile",
     "config",
     "disable",

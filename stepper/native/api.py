@@ -19,6 +19,9 @@ from stepper.native.runtime.eval_frame import optimize_assert as optimize_assert
 from stepper.native.runtime.eval_frame import run as run
 from stepper.native.runtime.eval_frame import skip as skip
 from stepper.native.runtime.translation import register_bytecode_hook as register_bytecode_hook
+from stepper.native.variables.assumed_constant import (
+    assume_constant_result as assume_constant_result,
+)
 from stepper.native.variables.torch import allow_in_graph as allow_in_graph
 from stepper.native.variables.torch import disallow_in_graph as disallow_in_graph
 from stepper.native.variables.torch import graph_break as graph_break

@@ -17,6 +17,7 @@ from typing import NamedTuple, cast
 
 import torch
 import torch.fx
+from torch._ops import OpOverload
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Argument
 from torch.fx.proxy import GraphAppendingTracer
@@ -43,35 +44,49 @@ class ExportResult(NamedTuple):
 
 
 def export(
-    f: Callable[..., object], *args: object, aten_graph: bool = False, **kwargs: object
+    f: Callable[..., object],
+    *args: object,
+    aten_graph: bool = False,
+    decomposition_table: dict[OpOverload, Callable[..., object]] | None = None,
+    **kwargs: object,
 ) -> ExportResult:
     """The one graph that a call of a function or module is, with what must hold for it; the
     function is called.
 
     Args:
         aten_graph: made of torch's basic operators, and not of those that the program names.
+        decomposition_table: what stands for some of them, with `aten_graph`.
 
     Raises:
+        AssertionError: a table without `aten_graph`.
         Unsupported: the call is not one graph, or it changes what it has not made.
     """
-    found = _Export(aten_graph)
+    assert aten_graph or decomposition_table is None, "decomposition_table needs aten_graph=True"
+    found = _Export(aten_graph, decomposition_table)
     context = TorchDynamoContext(found.convert, found.compile, nopython=True)
     context(f)(*args, **kwargs)
     called = f.forward if isinstance(f, torch.nn.Module) else f
     return found.result(inspect.signature(called), args, kwargs)
 
 
+_Held = torch.Tensor | torch.nn.Module
+"""What a graph has as an attribute: tensors, and the bodies of its conditions and loops."""
+
+
 class _Export:
     """One function that is being exported."""
 
-    def __init__(self, aten: bool) -> None:
+    def __init__(
+        self, aten: bool, decompositions: dict[OpOverload, Callable[..., object]] | None
+    ) -> None:
         self._aten = aten
+        self._decompositions = decompositions
         self._frame: tuple[types.FunctionType, dict[str, object]] | None = None
         self._entry: GuardedCode | None = None
         self._graph: torch.fx.GraphModule | None = None
         self._into: torch.fx.Graph | None = None
         """What is being made; None: calls of the graph are to compute."""
-        self._attributes: dict[str, torch.Tensor] = {}
+        self._attributes: dict[str, _Held] = {}
 
     def convert(
         self, code: types.CodeType, function: types.FunctionType, f_locals: dict[str, object]
@@ -85,7 +100,8 @@ class _Export:
 
     def compile(self, gm: torch.fx.GraphModule, inputs: list[object]) -> Callable[..., object]:
         """The backend."""
-        self._graph = make_fx(gm, tracing_mode="fake")(*inputs) if self._aten else gm
+        table = self._decompositions
+        self._graph = make_fx(gm, table, tracing_mode="fake")(*inputs) if self._aten else gm
         return self._call
 
     def _call(self, *args: object) -> object:
@@ -100,14 +116,14 @@ class _Export:
         tracer = GraphAppendingTracer(self._into)
         return tuple(torch.fx.Proxy(node, tracer) for node in given)
 
-    def _copied(self, value: Argument | torch.Tensor, name: str) -> torch.fx.Node:
+    def _copied(self, value: Argument | _Held, name: str) -> torch.fx.Node:
         return cast("torch.fx.Node", self._node(value, name))  # a number stands for itself
 
-    def _node(self, value: Argument | torch.Tensor, name: str) -> Argument:
+    def _node(self, value: Argument | _Held, name: str) -> Argument:
         """What stands for a value in the graph."""
         if isinstance(value, torch.fx.Proxy):
             return value.node
-        if not isinstance(value, torch.Tensor):
+        if not isinstance(value, _Held):
             return value
         assert self._into is not None
         name = next((k for k, known in self._attributes.items() if known is value), name)

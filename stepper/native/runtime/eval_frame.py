@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import os
 import types
 from collections.abc import Callable, Sized
 from typing import Any, TypeVar, cast, overload
@@ -193,9 +194,10 @@ def optimize(
         nopython: a graph break is an error.
         dynamic: whether sizes and ints are symbols, so that one capture serves many: True: all;
             False: only sizes that are marked; None: those that changed since the last capture.
-        disable: capture nothing; what is called runs as it is.
+        disable: capture nothing; what is called runs as it is, as with the environment's
+            `TORCHDYNAMO_DISABLE=1`.
     """
-    if disable:
+    if disable or os.environ.get("TORCHDYNAMO_DISABLE") == "1":
         return TorchDynamoContext(None, None)
     compiler = lookup(backend)
     callback = convert_frame.callback_for(

@@ -663,6 +663,8 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
             mark := next((name for name, of in _MARKED if of is each), None)
         ):
             answer = value.has_attribute(tx, mark) and value.var_getattr(tx, mark).truth(tx)
+        elif type(each) is _DTYPE_CLASSES:
+            answer = isinstance(value, TensorVariable) and isinstance(value.fake, each)
         else:
             answer = counts_as(tx, kind, each)
             names = [] if answer else asked_of_objects(kind, each)
@@ -675,6 +677,8 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
 
 _MARKED = (("_is_buffer", torch.nn.Buffer), ("_is_param", torch.nn.Parameter))
 """Classes of which a tensor counts as an instance if it has the attribute."""
+_DTYPE_CLASSES = type(torch.FloatTensor)
+"""The class of those that stand for one type of elements, device and layout."""
 
 
 def _classes_of(tx: Translator, classes: VariableTracker) -> list[VariableTracker]:

@@ -20,6 +20,7 @@ from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
 from stepper.native.library import OPTIMIZERS, STEPPER, TORCH, is_library
 from stepper.native.source import AttrSource, ClosureSource, GetItemSource
+from stepper.native.variables.assumed_constant import call_now, is_assumed_constant
 from stepper.native.variables.base import (
     Arguments,
     AttributeMutationExisting,
@@ -156,6 +157,8 @@ class BaseUserFunctionVariable(VariableTracker):
         stands_in = polyfills.FUNCTIONS.get(function)
         if stands_in is not None:
             return tx.interpret(stands_in, args, kwargs)
+        if is_assumed_constant(function):
+            return call_now(tx, function, args, kwargs)
         inner = wrapped_for_others(function)
         if inner and self.source is not None:
             found = tx.build(AttrSource(self.source, inner), function.__dict__[inner])

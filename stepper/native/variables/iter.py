@@ -137,8 +137,10 @@ class ListIteratorVariable(IteratorVariable):
         Raises:
             RestartAnalysis: it is left to Python.
         """
-        output = codegen.tx.output
-        if output.broken or output.side_effects.latest(self.base) is not self.base:
+        output, root = codegen.tx.output, codegen.tx.root
+        # What is left of a loop would be captured anew for each round.
+        in_loop = output.broken and root.instructions[self.place].opname == "FOR_ITER"
+        if in_loop or output.side_effects.latest(self.base) is not self.base:
             reason = f"iteration of {self.describe()}, which was begun"
             raise RestartAnalysis(self.place, Reason(reason, _ONE_ROUND))
         return -1 if self.index is None else self.index - (before.index or 0)

@@ -51,6 +51,35 @@ def test_it_takes_and_gives_what_the_function_does(aten_graph: bool) -> None:
         torch.testing.assert_close(given, function(*others, **kwargs))
 
 
+def test_bodies_of_conditions_are_part_of_it() -> None:
+    def chosen(first: torch.Tensor, second: torch.Tensor, x: torch.Tensor) -> Any:
+        def inner(x: torch.Tensor) -> torch.Tensor:
+            return torch.cond(second, lambda x: x * 10, lambda x: -x, [x])
+
+        return torch.cond(first, lambda x: x.sin(), lambda x: x + inner(x), [x])
+
+    graph = native.export(chosen, torch.tensor(False), torch.tensor(True), X).graph_module
+    for choices in ((True, True), (False, True), (False, False)):
+        given = (*map(torch.tensor, choices), X)
+        assert torch.equal(graph(*given), chosen(*given))
+
+
+def test_operators_are_taken_apart_by_a_table() -> None:
+    def twice(x: torch.Tensor) -> torch.Tensor:
+        return x.t() + x.t()
+
+    def calls(graph: torch.fx.Graph) -> int:
+        return len(graph.find_nodes(op="call_function", target=torch.ops.aten.t.default))
+
+    table: Any = {torch.ops.aten.t.default: lambda x: x.cos()}
+    taken = native.export(twice, X, aten_graph=True, decomposition_table=table).graph_module
+    assert calls(taken.graph) == 0
+    assert torch.equal(taken(X), X.cos() * 2)
+    assert calls(native.export(twice, X, aten_graph=True).graph_module.graph) == 2
+    with pytest.raises(AssertionError, match="needs aten_graph=True"):
+        native.export(twice, X, decomposition_table=table)
+
+
 def test_its_guards_say_what_must_hold() -> None:
     guards = native.export(nested, X, {"a": [X, X]}, scale=4).guards
     assert "L['scale'] == 4" in str(next(each for each in guards if each.name == "L['scale']"))
@@ -89,6 +118,14 @@ def test_optimize_that_is_disabled_captures_nothing() -> None:
     inner = native.optimize(fails, disable=True)(lambda x: x + 1)
     outer = native.optimize(lambda gm, inputs: gm.forward)(lambda x: inner(x) * 2)
     assert torch.equal(outer(X), (X + 1) * 2)
+
+
+def test_the_environment_disables_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TORCHDYNAMO_DISABLE", "1")
+    made: list[Any] = []
+    captured = native.optimize(lambda gm, _: made.append(gm) or gm.forward)(lambda x: x + 1)
+    assert torch.equal(captured(X), X + 1)
+    assert not made
 
 
 def test_of_nested_captures_the_outermost_counts() -> None:

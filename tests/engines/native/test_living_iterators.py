@@ -232,6 +232,50 @@ def test_an_iterator_goes_on_where_the_graph_breaks(program: Program) -> None:
     assert graphs_of(program) > 0
 
 
+def taken(x: torch.Tensor, there: Iterator[int]) -> Any:
+    x = x + next(there)
+    native.graph_break()
+    return x * next(there, 7)
+
+
+def taken_in_what_is_called(x: torch.Tensor, there: Iterator[int]) -> Any:
+    def first_ones(x: torch.Tensor) -> torch.Tensor:
+        for each in there:
+            if each > 1:
+                break
+            x = x + each
+        return x
+
+    x = first_ones(x) * 2
+    native.graph_break()
+    return x, next(there, 0)
+
+
+def taken_by_handler(x: torch.Tensor, there: Iterator[int]) -> Any:
+    while True:
+        try:
+            each = next(there)
+        except StopIteration:
+            return x
+        x = x + each
+        native.graph_break()
+
+
+@pytest.mark.parametrize("program", [taken, taken_in_what_is_called, taken_by_handler])
+@pytest.mark.parametrize("given", [(1, 2, 3), [1, 2], range(4), [5], (0, 1, 2)])
+def test_an_iterator_that_was_there_is_as_far_where_the_graph_breaks(
+    program: Callable[..., Any], given: Any
+) -> None:
+    made: list[Any] = []
+    captured = native.optimize(lambda gm, _: made.append(gm) or gm.forward)(program)
+    for _ in range(2):
+        expected, there = iter(given), iter(given)
+        result = program(torch.ones(2), expected)
+        assert same(captured(torch.ones(2), there), result)
+        assert [*there] == [*expected]
+    assert made
+
+
 class Sequence:
     """Has no iterator of its own."""
 

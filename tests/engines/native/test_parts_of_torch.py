@@ -334,3 +334,15 @@ def test_what_dynamo_does_while_it_traces_is_what_it_is_in_eager() -> None:
     expected = outcome(program, X)
     LOG.clear()
     assert str(outcome(one_graph(program), X)) == str(expected)
+
+
+def test_a_tensor_is_an_instance_of_what_stands_for_its_elements() -> None:
+    kinds = torch.FloatTensor, torch.LongTensor, torch.BoolTensor
+
+    def asks(x: Any) -> Any:
+        found = [isinstance(each, kind) for each in (x, x.long(), 3) for kind in kinds]
+        return x + 1 if isinstance(x, (torch.LongTensor, torch.DoubleTensor)) else x * 2, found
+
+    captured = one_graph(asks)
+    for given in (X, X.double(), X.bool(), torch.nn.Parameter(X)):
+        same(captured, asks, given)
