@@ -11,7 +11,7 @@ the call is Python's, as all is that cannot be captured.
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import torch
 import torch.fx
@@ -70,7 +70,7 @@ def call_now(
     return tx.build(ConstantSource(result), result).with_guards(options["guards"])
 
 
-def _value_of(tx: Translator, value: VariableTracker) -> Any:
+def _value_of(tx: Translator, value: VariableTracker) -> object:
     value = tx.realize(value)
     if issubclass(value.python_type(), torch.Tensor):
         return _computed(tx.output, value.as_proxy().node)
@@ -81,33 +81,22 @@ def _value_of(tx: Translator, value: VariableTracker) -> Any:
     if isinstance(value, ConstDictVariable) and value.python_type() is dict:
         return {key: _value_of(tx, each) for key, each in value.items.items()}
     if value.source is not None and "value" in vars(value):
-        return vars(value)["value"]
+        found: object = vars(value)["value"]
+        return found
     raise value.refuse("use in a call whose result is assumed constant")
 
 
 def _computed(output: Output, wanted: torch.fx.Node) -> object:
     """What a node of the graph gives at this call: all of the graph is run, what writes to
     tensors that it has made among it."""
-    values: dict[torch.fx.Node, Any] = {}
+    runs = torch.fx.Interpreter(torch.nn.Module(), graph=output.graph)
     for node in [wanted] if wanted in output.graphargs else output.graph.nodes:
-        values[node] = _given_by(output, node, values)
-    return values[wanted]
+        given = output.graphargs.get(node)
+        runs.env[node] = runs.run_node(node) if given is None else _copied(given.example)
+    return cast("object", runs.env[wanted])
 
 
-def _given_by(output: Output, node: torch.fx.Node, values: dict[torch.fx.Node, Any]) -> Any:
-    if (argument := output.graphargs.get(node)) is not None:
-        return _copied(argument.example)
-    args = torch.fx.node.map_arg(node.args, values.__getitem__)
-    kwargs = torch.fx.node.map_arg(node.kwargs, values.__getitem__)
-    if node.op == "call_function":
-        target: Any = node.target
-        return target(*args, **kwargs)
-    if node.op == "call_method":
-        return getattr(args[0], str(node.target))(*args[1:], **kwargs)
-    raise unimplemented(f"a call whose result is assumed constant, of what {node.op} gives")
-
-
-def _copied(value: Any) -> Any:
+def _copied(value: torch.Tensor | float) -> object:
     if not isinstance(value, torch.Tensor):
         return value
     if type(value) not in (torch.Tensor, torch.nn.Parameter):
