@@ -17,7 +17,6 @@ from typing import NamedTuple, cast
 
 import torch
 import torch.fx
-from torch._ops import OpOverload
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.node import Argument
 from torch.fx.proxy import GraphAppendingTracer
@@ -28,7 +27,7 @@ from stepper.native.guards.guard import GuardPart
 from stepper.native.runtime.cache_entry import GuardedCode
 from stepper.native.runtime.convert_frame import Settings, convert_frame
 from stepper.native.runtime.eval_frame import TorchDynamoContext
-from stepper.native.versions import PyTreeCodeGen, PyTreeInfo, pytree
+from stepper.native.versions import OpOverload, PyTreeCodeGen, PyTreeInfo, pytree
 from stepper.uncompiled import keep_out
 
 
