@@ -21,6 +21,7 @@ from stepper.native.source import ConstantSource
 from stepper.native.variables.base import Arguments, Keywords, VariableTracker
 from stepper.native.variables.dicts import ConstDictVariable
 from stepper.native.variables.lists import ListVariable, TupleVariable
+from stepper.support.words import class_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -99,9 +100,12 @@ def _computed(output: Output, wanted: torch.fx.Node) -> object:
 def _copied(value: torch.Tensor | float) -> object:
     if not isinstance(value, torch.Tensor):
         return value
-    if type(value) not in (torch.Tensor, torch.nn.Parameter):
-        raise unimplemented(f"a call whose result is assumed constant, of {type(value).__name__}")
+    is_parameter = type(value) is torch.nn.Parameter
+    if not (is_parameter or type(value) is torch.Tensor):
+        raise unimplemented(
+            f"a call whose result is assumed constant, of {class_name(type(value))}"
+        )
     copy = value.detach().clone()
-    if type(value) is torch.nn.Parameter:
+    if is_parameter:
         return torch.nn.Parameter(copy, value.requires_grad)
     return copy.requires_grad_(value.requires_grad)
