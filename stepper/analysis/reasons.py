@@ -60,9 +60,10 @@ _TENSOR_DEVICE = re.compile(
 )
 """Two devices of one kind, which is not said."""
 _TENSOR_TYPE = re.compile(
-    rf"expected type of '(?P<source>.*?)' to be (?P<expected>{A_TENSOR}), ' but found "
-    r"<class '(?P<actual>[^']*)'>"
+    rf"expected type of '(?P<source>.*?)' to be (?:(?P<expected>{A_TENSOR}), '"
+    r"|<class '(?P<class>[^']*)'>,) but found <class '(?P<actual>[^']*)'>"
 )
+"""Which type it has seen, torch says from 2.15 on."""
 _TYPE = re.compile(
     r"___check_type_id\((?P<source>.*), \d+\)(?:, type=<class '(?P<expected>[^']*)'>)?"
 )
@@ -323,7 +324,7 @@ def _of_keys(expected: str, actual: str) -> Difference:
 
 
 def _expected(pattern: re.Pattern[str], found: dict[str, str | None]) -> str | None:
-    return "0" if pattern is _EMPTY else found.get("expected")
+    return "0" if pattern is _EMPTY else found.get("expected") or found.get("class")
 
 
 def _datum(what: str, text: str | None) -> Datum:

@@ -7,6 +7,7 @@ from types import CodeType
 
 from stepper.native.bytecode.opcodes import Instruction, listing
 from stepper.support.local_variables import local_uses
+from stepper.support.per_object import PerCode
 
 END = frozenset({"RETURN_VALUE", "RETURN_CONST", "RAISE_VARARGS", "RERAISE"})
 """Instructions that no other follows."""
@@ -48,6 +49,29 @@ def live_locals(code: CodeType, index: int) -> set[str]:
                 live[at] = new
                 changed = True
     return live[index]
+
+
+_assigned: PerCode[frozenset[str]] = PerCode()
+
+
+def assigned_cells(code: CodeType) -> frozenset[str]:
+    """The variables of other functions, too, that a code may assign to or delete. A resume function
+    has all of its function's code, and does not come to what is before the break."""
+    known = _assigned.get(code)
+    if known is not None:
+        return known
+    instructions = listing(code).instructions
+    pending, reached = [0], {0}
+    while pending:
+        at = pending.pop()
+        inst = instructions[at]
+        goes_on = inst.opname not in END and inst.opname not in ALWAYS_JUMPS
+        after = {at + 1 if goes_on else None, inst.target, inst.handler} - {None} - reached
+        pending += [each for each in after if each is not None]
+        reached.update(pending)
+    found = (instructions[at] for at in reached)
+    changing = (each.argval for each in found if each.opname in ("STORE_DEREF", "DELETE_DEREF"))
+    return _assigned.set(code, frozenset(changing))
 
 
 def argument_count(code: CodeType) -> int:

@@ -8,13 +8,14 @@ import os
 import sys
 import types
 from collections.abc import Sequence
+from dataclasses import field
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Unpack, cast
 
 from stepper import _C
 from stepper.native import polyfills
 from stepper.native.bytecode import opcodes
-from stepper.native.bytecode.opcodes import listing
+from stepper.native.bytecode.bytecode_analysis import assigned_cells
 from stepper.native.exc import PrepareFirst, unimplemented
 from stepper.native.guards.class_dicts import has
 from stepper.native.guards.guard_builder import GuardBuilder
@@ -57,6 +58,9 @@ class CellVariable(VariableTracker):
     """The variable's name."""
     pre_existing_contents: VariableTracker | None = None
     """What the cell held when the frame was entered."""
+    read_alone: list[UserFunctionVariable] = field(default_factory=list)
+    """Functions that are known by their code and have read this cell, or the same by another
+    tracker: which one they have is to be known as soon as something is put into it."""
 
     @classmethod
     def new(cls, tx: Translator, name: str, value: VariableTracker | None) -> CellVariable:
@@ -93,6 +97,8 @@ class CellVariable(VariableTracker):
 
     def store(self, tx: Translator, value: VariableTracker) -> None:
         """Have it hold something else."""
+        for reader in self.read_alone:
+            reader.tell_apart()
         before = self.pre_existing_contents
         if before and tx.output.side_effects.load_attr(self, "cell_contents") is None:
             refuse_finalizers(tx.output, [before])
@@ -253,6 +259,7 @@ class UserFunctionVariable(BaseUserFunctionVariable):
         if name == "__get__":
             return BoundBuiltinMethod(self, name, guards=self.guards)
         if name == "__closure__":
+            self.tell_apart()
             cells = TupleVariable(self.closure(tx), guards=self.guards)
             return cells if cells.items else ConstantVariable(None, guards=self.guards)
         if not self.has_attribute(tx, name):
@@ -350,34 +357,44 @@ def is_known_by_code(function: types.FunctionType, root: Translator) -> bool:
 
 def _assigns_around(code: types.CodeType, names: frozenset[str]) -> bool:
     """Whether a code assigns to variables of these names, which functions around it have."""
-    return (
-        bool(names)
-        and any(
-            inst.opname in ("STORE_DEREF", "DELETE_DEREF") and inst.argval in names
-            for inst in listing(code).instructions
-        )
-    ) or any(
-        _assigns_around(each, names.intersection(each.co_freevars))
-        for each in code.co_consts
-        if isinstance(each, types.CodeType) and names
+    inside = (each for each in code.co_consts if isinstance(each, types.CodeType))
+    return bool(names) and (
+        not names.isdisjoint(assigned_cells(code))
+        or any(_assigns_around(each, names.intersection(each.co_freevars)) for each in inside)
     )
 
 
 def existing_cell(
     tx: Translator, owner: UserFunctionVariable, position: int, name: str, cell: types.CellType
 ) -> CellVariable:
-    """The cell of an existing function; one tracker for each cell."""
+    """The cell of an existing function; one tracker for each cell, but for those of the frame's own
+    variables: as long as nobody puts something into one, whether a function that is known by its
+    code shares it need not be known."""
     known = tx.output.variables.get(id(cell))
-    if known is not None:
-        found = known[1]
-        assert isinstance(found, CellVariable)
-        if not isinstance(found.source, ClosureSource) or owner.source is None:
-            owner.tell_apart()
-        elif found.source.base != owner.source:
-            own = ClosureSource(owner.source, position, name)
-            condition = f"{own.cell.name()} is {found.source.cell.name()}"
-            tx.output.install_guard(owner.source, GuardBuilder.EXPRESSION, name=condition)
-        return found
+    if known is None:
+        made = _cell_of(tx, owner, position, name, cell)
+        tx.output.remember_variable(cell, made)
+        return made
+    found = known[1]
+    assert isinstance(found, CellVariable)
+    of_frame = not isinstance(found.source, ClosureSource)
+    if of_frame and owner.by_code and not tx.output.side_effects.stored(found):
+        made = _cell_of(tx, owner, position, name, cell)
+        for each in (found, made):
+            each.read_alone.append(owner)
+        return made
+    if of_frame or owner.source is None:
+        owner.tell_apart()
+    elif isinstance(found.source, ClosureSource) and found.source.base != owner.source:
+        own = ClosureSource(owner.source, position, name)
+        condition = f"{own.cell.name()} is {found.source.cell.name()}"
+        tx.output.install_guard(owner.source, GuardBuilder.EXPRESSION, name=condition)
+    return found
+
+
+def _cell_of(
+    tx: Translator, owner: UserFunctionVariable, position: int, name: str, cell: types.CellType
+) -> CellVariable:
     if owner.source is None:
         raise owner.refuse("a closure")
     source = ClosureSource(owner.source, position, name)
@@ -386,9 +403,7 @@ def existing_cell(
         contents = tx.lazy(source, cell.cell_contents)
     except ValueError:
         raise unimplemented(f"variable {name} has no value") from None
-    made = CellVariable(name, contents, source=source, mutation_type=AttributeMutationExisting())
-    tx.output.remember_variable(cell, made)
-    return made
+    return CellVariable(name, contents, source=source, mutation_type=AttributeMutationExisting())
 
 
 _DEFAULTS = {"__defaults__": 1, "__kwdefaults__": 2}
