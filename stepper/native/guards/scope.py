@@ -108,10 +108,15 @@ SCOPE: dict[str, Any] = {
 _OF_C = Classes(types.BuiltinFunctionType, types.MethodDescriptorType, types.WrapperDescriptorType)
 
 
+_OF_NUMPY = ("numpy", "numpy.linalg", "numpy.fft")
+"""Modules whose functions a program knows by their own names."""
+
+
 def is_immortal(value: object) -> bool:
     """Whether an object may be held for as long as the program runs: nothing hangs on it."""
     kind = type(value)
     if module_of(kind) == "numpy":  # one of its functions, under its own name
-        of_numpy = vars(sys.modules["numpy"])
-        return of_numpy.get(getattr(value, "__name__", "")) is value
+        name = getattr(value, "__name__", "")
+        rooms = (sys.modules.get(each) for each in _OF_NUMPY)
+        return any(room is not None and vars(room).get(name) is value for room in rooms)
     return kind in _OF_C or (kind is type and not value.__flags__ & (1 << 9))  # type: ignore[attr-defined]  # its exact type was asked for

@@ -238,6 +238,16 @@ def _fromkeys(iterable, value=None, /):
     return made
 
 
+@stands_for(FUNCTIONS, operator.is_)
+def _is(a, b, /):
+    return a is b
+
+
+@stands_for(FUNCTIONS, operator.is_not)
+def _is_not(a, b, /):
+    return a is not b
+
+
 @stands_for(FUNCTIONS, vars(collections)["_count_elements"])
 def _count_elements(mapping, iterable, /):
     for each in iterable:

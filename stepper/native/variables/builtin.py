@@ -53,7 +53,7 @@ from stepper.native.variables.numpy_arrays import NumpyArrayVariable, call_numpy
 from stepper.native.variables.overrides import operator_of_objects
 from stepper.native.variables.subclasses import asked_of_objects, counts_as
 from stepper.native.variables.sym_node import SymNodeVariable, call_symbolic, specialize
-from stepper.native.variables.tensor import TensorVariable
+from stepper.native.variables.tensor import DTYPE_CLASSES, TensorVariable
 from stepper.native.variables.user_defined import (
     UserDefinedClassVariable,
     UserDefinedObjectVariable,
@@ -663,7 +663,7 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
             mark := next((name for name, of in _MARKED if of is each), None)
         ):
             answer = value.has_attribute(tx, mark) and value.var_getattr(tx, mark).truth(tx)
-        elif type(each) is _DTYPE_CLASSES:
+        elif type(each) is DTYPE_CLASSES:
             answer = isinstance(value, TensorVariable) and isinstance(value.fake, each)
         else:
             answer = counts_as(tx, kind, each)
@@ -677,8 +677,6 @@ def _isinstance(tx: Translator, args: Arguments, kwargs: Keywords) -> VariableTr
 
 _MARKED = (("_is_buffer", torch.nn.Buffer), ("_is_param", torch.nn.Parameter))
 """Classes of which a tensor counts as an instance if it has the attribute."""
-_DTYPE_CLASSES = type(torch.FloatTensor)
-"""The class of those that stand for one type of elements, device and layout."""
 
 
 def _classes_of(tx: Translator, classes: VariableTracker) -> list[VariableTracker]:

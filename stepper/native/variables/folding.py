@@ -35,7 +35,8 @@ OPERATORS: frozenset[object] = frozenset(
     getattr(operator, name)
     for name in operator.__all__
     if not name.endswith(("getter", "Of", "delitem"))
-)
+) - {operator.is_, operator.is_not}
+"""Those of one or two values; which object one is, is asked as the instruction asks it."""
 
 
 def fold(

@@ -73,6 +73,9 @@ ANSWERS = _QUESTIONS | {
 """Methods and functions that give what is no tensor, and is known from what is guarded. Whatever
 else a fake tensor answers is about itself: its text, where it is, what kernels it suits."""
 
+DTYPE_CLASSES = type(torch.FloatTensor)
+"""The class of those that stand for one type of elements, device and layout."""
+
 _VIEWS = frozenset({"T", "mT", "H", "mH", "real", "imag", "data"})
 """Attributes that are tensors."""
 
@@ -351,7 +354,11 @@ class TensorVariable(VariableTracker):
             require(tx.output, self.class_type, name)
             if not args:
                 return ConstantVariable(self.fake.type(), guards=self.guards)
-            if one_of(type(args[0].as_python_constant()), (torch.dtype, str)):
+            wanted = args[0].as_python_constant()
+            if type(wanted) is DTYPE_CLASSES:  # a graph's code has no name for it
+                wanted = f"{wanted.__module__}.{wanted.__name__}"
+                args = [ConstantVariable(wanted, guards=args[0].guards)]
+            if one_of(type(wanted), (torch.dtype, str)):
                 return tx.call_in_graph("call_method", name, [self, *args], {})
         if name == "requires_grad_" and not kwargs and len(args) < 2:
             wanted = args[0].as_python_constant() if args else True

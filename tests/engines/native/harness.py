@@ -122,4 +122,6 @@ def check(
                 )
     finally:
         WATCHING.explanation = before
+    in_vain = [each for each in explanation.skips if each[1].endswith("cannot be watched")]
+    assert in_vain == []  # a graph was made, and no entry
     return explanation

@@ -80,6 +80,13 @@ FUNCTIONS: dict[object, tuple[str, ...]] = {
         "changed([1, 2, 3], lambda row: f(row, slice(1, None)))", "f([], 0)", "f({}, 'a')",
         "f((1,), 0)", "f([1])", "f(5, 0)", "f([1], b=0)",
     ),
+    **dict.fromkeys(
+        (operator.is_, operator.is_not),
+        (
+            "f(1, 1)", "f(None, None)", "f([], [])", "f(True, 1)", "f('a', 'a')", "f(len, len)",
+            "f(1)", "f(a=1, b=2)", "f(1, 2, 3)", "f((), ())", "f(Num(1), Num(1))", "f(int, int)",
+        ),
+    ),
     operator.countOf: (
         "f([1, 2, 1], 1)", "f('abba', 'b')", "f([nan, nan], nan)", "f(Given(1, 2, 1), 1)",
         "f([Num(1), 2], Num(1))", "f([True, 1.0], 1)", "f([], 1)", "f({1: 2}, 1)", "f(5, 1)",

@@ -346,3 +346,11 @@ def test_a_tensor_is_an_instance_of_what_stands_for_its_elements() -> None:
     captured = one_graph(asks)
     for given in (X, X.double(), X.bool(), torch.nn.Parameter(X)):
         same(captured, asks, given)
+
+
+def test_a_type_of_elements_is_asked_for_by_its_class() -> None:
+    def converts(x: Any) -> Any:
+        half = x.type(torch.HalfTensor)
+        return half, x.type(half.type()), x.type(torch.LongTensor) * 2, half is x, x is not x
+
+    same(one_graph(converts), converts, X)
